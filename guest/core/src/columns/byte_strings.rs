@@ -1,0 +1,156 @@
+//! A column of byte strings.
+
+use alloc::{format, vec::Vec};
+
+use bytes::Bytes;
+
+use super::Malformed;
+
+/// Byte strings laid end to end; taking one out copies nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ByteStrings {
+    ends: Vec<u32>,
+    bytes: Bytes,
+}
+
+impl ByteStrings {
+    /// The column of these `ends` in `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] where an end goes back or the last one is not the end of `bytes`; `name` says which column.
+    pub fn new(name: &str, ends: Vec<u32>, bytes: impl Into<Bytes>) -> Result<Self, Malformed> {
+        let bytes = bytes.into();
+        if let Some(row) = ends.windows(2).position(|pair| pair[0] > pair[1]) {
+            let (end, next) = (ends[row], ends[row + 1]);
+            return Err(Malformed(format!("column {name}: row {} ends at {next}, before row {row} at {end}", row + 1)));
+        }
+        let last = ends.last().copied().unwrap_or(0);
+        if last as usize != bytes.len() {
+            let length = bytes.len();
+            return Err(Malformed(format!("column {name}: its rows end at {last} and it has {length} bytes")));
+        }
+        Ok(Self { ends, bytes })
+    }
+
+    /// How many strings there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// String `row`.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such row.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Bytes {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
+        self.bytes.slice(start..self.ends[row] as usize)
+    }
+
+    /// The first `rows` strings. Copies them where most of the column would be kept for nothing.
+    #[must_use]
+    pub fn first(&self, rows: usize) -> Self {
+        if rows >= self.len() {
+            return self.clone();
+        }
+        let ends = Vec::from(&self.ends[..rows]);
+        let end = ends.last().copied().unwrap_or(0) as usize;
+        let bytes = if end < self.bytes.len() / 2 {
+            Bytes::copy_from_slice(&self.bytes[..end])
+        } else {
+            self.bytes.slice(..end)
+        };
+        Self { ends, bytes }
+    }
+
+    /// The column's two lists.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<u32>, Bytes) {
+        (self.ends, self.bytes)
+    }
+}
+
+/// A [`ByteStrings`] that grows.
+#[derive(Debug, Clone, Default)]
+pub struct ByteStringsBuilder {
+    ends: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+impl ByteStringsBuilder {
+    /// Appends one string.
+    ///
+    /// # Panics
+    ///
+    /// Where the column would pass 4 GiB.
+    pub fn push(&mut self, string: &[u8]) {
+        self.bytes.extend_from_slice(string);
+        self.ends.push(u32::try_from(self.bytes.len()).expect("a column is below 4 GiB"));
+    }
+
+    /// How many strings there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The bytes of all of them together.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The column as it is.
+    #[must_use]
+    pub fn build(self) -> ByteStrings {
+        ByteStrings { ends: self.ends, bytes: self.bytes.into() }
+    }
+
+    /// The column's two lists.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<u32>, Vec<u8>) {
+        (self.ends, self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_come_back_as_they_went_in() {
+        let mut builder = ByteStringsBuilder::default();
+        for string in ["a", "", "bcd"] {
+            builder.push(string.as_bytes());
+        }
+        let (ends, bytes) = builder.into_parts();
+        let column = ByteStrings::new("keys", ends, bytes).unwrap();
+        assert_eq!((column.get(0), column.get(1), column.get(2)), ("a".into(), "".into(), "bcd".into()));
+        assert_eq!(column.first(2).len(), 2);
+        assert_eq!(column.first(2).get(0), "a");
+    }
+
+    #[test]
+    fn ends_that_disagree_with_the_bytes_are_refused() {
+        for (ends, bytes) in
+            [(&[2][..], "a"), (&[0], "a"), (&[], "a"), (&[1, 0], ""), (&[2, 1, 2], "ab"), (&[u32::MAX], "a")]
+        {
+            assert!(ByteStrings::new("keys", ends.into(), bytes).is_err(), "{ends:?} {bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Elements on their way out.
+
+use alloc::{format, vec::Vec};
+
+use bytes::Bytes;
+
+use super::{ByteStrings, ByteStringsBuilder, Malformed, counts_add_up, rising_rows, same_length};
+use crate::{Element, EventTime, JoinedRecord, Outcome, Record, Rows};
+
+/// The kind of each outcome's records; their positions are the contract's.
+const OUTCOMES: [Outcome; 4] = [Outcome::Found, Outcome::Missing, Outcome::Failed, Outcome::TimedOut];
+const WATERMARK: u8 = 4;
+const IDLE: u8 = 5;
+const ACTIVE: u8 = 6;
+
+/// Elements in the order in which to send them downstream, as columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputBatch {
+    kinds: Vec<u8>,
+    event_times: Vec<i64>,
+    keys: ByteStrings,
+    keyless: Vec<u32>,
+    payloads: ByteStrings,
+    attempts: Vec<u32>,
+    row_counts: Vec<u32>,
+    rows: ByteStrings,
+}
+
+impl OutputBatch {
+    /// The batch of these columns.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] where they do not fit together, or a kind has no meaning.
+    #[allow(clippy::too_many_arguments, reason = "one argument a column of the contract")]
+    pub fn new(
+        kinds: Vec<u8>,
+        event_times: Vec<i64>,
+        keys: ByteStrings,
+        keyless: Vec<u32>,
+        payloads: ByteStrings,
+        attempts: Vec<u32>,
+        row_counts: Vec<u32>,
+        rows: ByteStrings,
+    ) -> Result<Self, Malformed> {
+        let outputs = kinds.len();
+        same_length("event-times", event_times.len(), outputs)?;
+        same_length("keys", keys.len(), outputs)?;
+        same_length("payloads", payloads.len(), outputs)?;
+        same_length("attempts", attempts.len(), outputs)?;
+        same_length("row-counts", row_counts.len(), outputs)?;
+        counts_add_up(&row_counts, rows.len())?;
+        rising_rows(&keyless, outputs)?;
+        if let Some(row) = kinds.iter().position(|&kind| kind > ACTIVE) {
+            return Err(Malformed(format!("output {row} has kind {}; the greatest is {ACTIVE}", kinds[row])));
+        }
+        Ok(Self { kinds, event_times, keys, keyless, payloads, attempts, row_counts, rows })
+    }
+
+    /// How many elements there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    /// The elements in order.
+    pub fn iter(&self) -> impl Iterator<Item = Element> {
+        let mut next = 0;
+        let mut keyless = self.keyless.iter().copied().peekable();
+        (0..self.len()).map(move |row| {
+            let first = next;
+            next += self.row_counts[row] as usize;
+            let event_time = EventTime(self.event_times[row]);
+            let has_key = keyless.next_if_eq(&(row as u32)).is_none();
+            match self.kinds[row] {
+                WATERMARK => Element::Watermark(event_time),
+                IDLE => Element::Idle,
+                ACTIVE => Element::Active,
+                outcome => Element::Joined(JoinedRecord {
+                    record: Record {
+                        event_time,
+                        key: has_key.then(|| self.keys.get(row)),
+                        order_key: None,
+                        payload: self.payloads.get(row),
+                    },
+                    outcome: OUTCOMES[outcome as usize],
+                    rows: (first..next).map(|row| self.rows.get(row)).collect::<Rows>(),
+                    attempts: self.attempts[row],
+                }),
+            }
+        })
+    }
+}
+
+/// An [`OutputBatch`] that grows. Its fields are the contract's columns.
+#[derive(Debug, Clone, Default)]
+pub struct OutputBatchBuilder {
+    /// As in the contract.
+    pub kinds: Vec<u8>,
+    /// As in the contract.
+    pub event_times: Vec<i64>,
+    /// As in the contract.
+    pub keys: ByteStringsBuilder,
+    /// As in the contract.
+    pub keyless: Vec<u32>,
+    /// As in the contract.
+    pub payloads: ByteStringsBuilder,
+    /// As in the contract.
+    pub attempts: Vec<u32>,
+    /// As in the contract.
+    pub row_counts: Vec<u32>,
+    /// As in the contract.
+    pub rows: ByteStringsBuilder,
+}
+
+impl OutputBatchBuilder {
+    /// Appends one element; a dropped record leaves no trace.
+    pub fn push(&mut self, element: &Element) {
+        match element {
+            Element::Dropped => {}
+            Element::Watermark(time) => self.push_barrier(WATERMARK, *time),
+            Element::Idle => self.push_barrier(IDLE, EventTime::NONE),
+            Element::Active => self.push_barrier(ACTIVE, EventTime::NONE),
+            Element::Joined(JoinedRecord { record, outcome, rows, attempts }) => {
+                let kind = OUTCOMES.iter().position(|candidate| candidate == outcome).unwrap_or_default();
+                self.kinds.push(kind as u8);
+                self.event_times.push(record.event_time.0);
+                if record.key.is_none() {
+                    self.keyless.push(self.keys.len() as u32);
+                }
+                self.keys.push(record.key.as_deref().unwrap_or_default());
+                self.payloads.push(&record.payload);
+                self.attempts.push(*attempts);
+                self.row_counts.push(rows.as_slice().len() as u32);
+                rows.as_slice().iter().for_each(|row: &Bytes| self.rows.push(row));
+            }
+        }
+    }
+
+    /// How many elements there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    /// The bytes of all keys, payloads and rows.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.keys.byte_len() + self.payloads.byte_len() + self.rows.byte_len()
+    }
+
+    fn push_barrier(&mut self, kind: u8, time: EventTime) {
+        self.kinds.push(kind);
+        self.event_times.push(time.0);
+        self.keys.push(&[]);
+        self.payloads.push(&[]);
+        self.attempts.push(0);
+        self.row_counts.push(0);
+    }
+}

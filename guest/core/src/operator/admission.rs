@@ -1,0 +1,158 @@
+//! Which elements are taken into flight, and when.
+
+use alloc::boxed::Box;
+
+use super::{InFlightRecord, Operator, RecordState};
+use crate::{
+    Instant, Order, PushError, Record,
+    columns::RecordBatch,
+    queue::{Barrier, BarrierKind},
+    snapshot::SavedElement,
+};
+
+impl Operator {
+    /// Takes one record into flight and starts its lookup.
+    ///
+    /// Its timeout starts with its first attempt, which is now, or in key-ordered mode when the
+    /// records of its key before it are done.
+    ///
+    /// # Errors
+    ///
+    /// [`PushError::Full`] hands the record back where there is no room, [`PushError::AfterEnd`]
+    /// after the end of the input: the operator is unchanged in both cases. It fails where the
+    /// record has no key and missing ones are not allowed.
+    pub fn push_record(&mut self, record: Record, now: Instant) -> Result<(), PushError> {
+        self.see(now);
+        self.check()?;
+        if self.input_ended {
+            return Err(PushError::AfterEnd);
+        }
+        if !self.backlog.is_empty() || !self.has_room_for(&record) {
+            return Err(PushError::Full(Some(Box::new(record))));
+        }
+        self.counters.accepted += 1;
+        self.admit_record(record)?;
+        Ok(())
+    }
+
+    /// Takes as many records, from the first on, as there is room for, and says how many.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::push_record`], but that a full operator takes 0.
+    pub fn push_records(&mut self, batch: &RecordBatch, now: Instant) -> Result<usize, PushError> {
+        if self.input_ended {
+            self.check()?;
+            return Err(PushError::AfterEnd);
+        }
+        let batch = batch.first(self.room() as usize);
+        for (taken, record) in batch.iter().enumerate() {
+            match self.push_record(record, now) {
+                Err(PushError::Full(_)) => return Ok(taken),
+                taken => taken?,
+            }
+        }
+        self.check()?;
+        Ok(batch.len())
+    }
+
+    /// How many more elements the capacity has room for; [`Options::max_bytes`](crate::Options::max_bytes)
+    /// may let in fewer. Key-ordered, watermarks and statuses need none.
+    #[must_use]
+    pub fn room(&self) -> u32 {
+        if !self.backlog.is_empty() {
+            return 0;
+        }
+        self.options.capacity.get().saturating_sub(self.slots_used() as u32)
+    }
+
+    pub(super) fn push_barrier(&mut self, kind: BarrierKind, now: Instant) -> Result<(), PushError> {
+        self.see(now);
+        self.check()?;
+        if self.input_ended {
+            return Err(PushError::AfterEnd);
+        }
+        if !self.backlog.is_empty() || !self.has_room_for_barrier() {
+            return Err(PushError::Full(None));
+        }
+        self.admit_barrier(kind);
+        Ok(())
+    }
+
+    /// Takes restored elements into flight, in order, as far as there is room.
+    ///
+    /// One that fails the operator does so at the next call; it was not refused here.
+    pub(super) fn admit_backlog(&mut self) {
+        while let Some(element) = self.backlog.front() {
+            let has_room = match element {
+                SavedElement::Record(record) => self.has_room_for(record),
+                SavedElement::Barrier(_) => self.has_room_for_barrier(),
+            };
+            if !has_room || self.failed.is_some() {
+                return;
+            }
+            match self.backlog.pop_front() {
+                // The failure, if it is one, is kept and told at every later call.
+                Some(SavedElement::Record(record)) => drop(self.admit_record(record)),
+                Some(SavedElement::Barrier(kind)) => self.admit_barrier(kind),
+                None => return,
+            }
+        }
+    }
+
+    fn admit_record(&mut self, record: Record) -> Result<(), crate::OperatorError> {
+        let order_key = match self.options.order {
+            Order::KeyOrdered => record.order_key.clone().or_else(|| record.key.clone()),
+            Order::Ordered | Order::Unordered => None,
+        };
+        self.queued_bytes += record.held_bytes();
+        let arrival = self.arrive();
+        let slot = self.records.insert(InFlightRecord {
+            record,
+            arrival,
+            accepted_at: self.now,
+            segment: 0,
+            attempt: 0,
+            deadline: Instant::NEVER,
+            last_error: None,
+            state: RecordState::Blocked,
+        });
+        self.records[slot].segment = self.queue.push_record(slot);
+        if order_key.is_some_and(|key| !self.keys.claim(key, slot)) {
+            return Ok(());
+        }
+        self.start(slot)
+    }
+
+    fn admit_barrier(&mut self, kind: BarrierKind) {
+        self.queued_barriers += 1;
+        let arrival = self.arrive();
+        self.queue.push_barrier(Barrier { arrival, accepted_at: self.now, kind });
+    }
+
+    fn arrive(&mut self) -> u64 {
+        self.next_arrival += 1;
+        self.next_arrival - 1
+    }
+
+    fn has_room_for(&self, record: &Record) -> bool {
+        if self.slots_used() >= self.options.capacity.get() as usize {
+            return false;
+        }
+        let Some(max_bytes) = self.options.max_bytes else { return true };
+        self.records.len() == 0 || self.queued_bytes + record.held_bytes() <= max_bytes
+    }
+
+    fn has_room_for_barrier(&self) -> bool {
+        self.options.order == Order::KeyOrdered || self.slots_used() < self.options.capacity.get() as usize
+    }
+
+    /// The part of the capacity that is taken.
+    fn slots_used(&self) -> usize {
+        let barriers = match self.options.order {
+            Order::KeyOrdered => 0,
+            Order::Ordered | Order::Unordered => self.queued_barriers,
+        };
+        self.records.len() + barriers
+    }
+}

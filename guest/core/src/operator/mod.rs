@@ -1,0 +1,290 @@
+//! The operator: inputs change its state, outputs are taken one by one.
+
+mod admission;
+mod arrivals;
+mod attempts;
+mod checkpoint;
+mod look;
+mod time;
+
+use alloc::{
+    boxed::Box,
+    collections::VecDeque,
+    string::{String, ToString},
+};
+
+use bytes::Bytes;
+
+use crate::{
+    Element, EventTime, Instant, JoinedRecord, LookupFailed, OperatorError, Options, Outcome, PushError, Record,
+    Request, Rows, Stats,
+    key_order::KeyOrder,
+    queue::{Barrier, BarrierKind, Ready, Segment, StreamElementQueue},
+    slots::{Slot, Slots},
+    snapshot::SavedElement,
+    timers::{Deadlines, Retries},
+};
+
+/// What to expect of the next [`Operator::next_output`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PollState {
+    /// An element is ready now.
+    Ready,
+    /// Nothing is ready before an answer, new input or [`Operator::wake_at`].
+    Waiting,
+    /// The input has ended and everything has left.
+    Drained,
+}
+
+/// Joins each record with the rows that an asynchronous lookup finds for its key.
+///
+/// **After each input, start what [`Self::next_request`] gives, and take [`Self::next_output`]
+/// until it gives nothing.** Call [`Self::advance`] at [`Self::wake_at`] though nothing else
+/// happens.
+///
+/// An instant before one that the operator has seen counts as that one.
+#[derive(Debug)]
+pub struct Operator {
+    options: Options,
+    records: Slots<InFlightRecord>,
+    /// Records and barriers in flight, in the order in which they may leave.
+    queue: StreamElementQueue,
+    /// Restored elements that wait for room; nothing new is taken before them.
+    backlog: VecDeque<SavedElement>,
+    /// Attempts that the driver has not taken yet.
+    requests: VecDeque<Request>,
+    deadlines: Deadlines,
+    retries: Retries,
+    keys: KeyOrder,
+    now: Instant,
+    /// The place in the stream that the next element gets.
+    next_arrival: u64,
+    input_ended: bool,
+    failed: Option<Box<LookupFailed>>,
+    /// Barriers in the queue.
+    queued_barriers: usize,
+    /// Bytes of the records in the queue, and of the rows found for them.
+    queued_bytes: u64,
+    /// Records whose lookup has begun and not ended.
+    lookups_in_flight: u64,
+    /// The counters; its gauges stay 0 here.
+    counters: Stats,
+}
+
+/// A record from its admission to its leaving.
+#[derive(Debug)]
+struct InFlightRecord {
+    record: Record,
+    arrival: u64,
+    accepted_at: Instant,
+    segment: Segment,
+    /// Of its newest attempt; 0 before the first.
+    attempt: u32,
+    /// [`Instant::NEVER`] before its first attempt, and where nothing times out.
+    deadline: Instant,
+    /// What the last failed attempt said.
+    last_error: Option<Box<str>>,
+    state: RecordState,
+}
+
+#[derive(Debug)]
+enum RecordState {
+    /// Key-ordered: an earlier record of its key is being looked up.
+    Blocked,
+    /// An attempt runs.
+    Running,
+    /// The delay before the next attempt runs.
+    Waiting,
+    Done {
+        outcome: Outcome,
+        rows: Rows,
+    },
+}
+
+impl InFlightRecord {
+    fn is_done(&self) -> bool {
+        matches!(self.state, RecordState::Done { .. })
+    }
+}
+
+impl Operator {
+    /// An operator without elements.
+    ///
+    /// # Errors
+    ///
+    /// [`RefusedOption`](crate::RefusedOption) where the options cannot be used; see [`Options::checked`].
+    pub fn open(options: Options, now: Instant) -> Result<Self, crate::RefusedOption> {
+        let options = options.checked()?;
+        Ok(Self {
+            queue: StreamElementQueue::new(options.order),
+            records: Slots::new(),
+            backlog: VecDeque::new(),
+            requests: VecDeque::new(),
+            deadlines: Deadlines::default(),
+            retries: Retries::default(),
+            keys: KeyOrder::default(),
+            now,
+            next_arrival: 0,
+            input_ended: false,
+            failed: None,
+            queued_barriers: 0,
+            queued_bytes: 0,
+            lookups_in_flight: 0,
+            counters: Stats::default(),
+            options,
+        })
+    }
+
+    /// The settings that it was opened with.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Offers a watermark: records with event times at or before `time` have all been pushed.
+    ///
+    /// # Errors
+    ///
+    /// [`PushError`]; the operator is unchanged.
+    pub fn push_watermark(&mut self, time: EventTime, now: Instant) -> Result<(), PushError> {
+        self.push_barrier(BarrierKind::Watermark(time), now)
+    }
+
+    /// Offers a status: the input is idle, or active again.
+    ///
+    /// # Errors
+    ///
+    /// [`PushError`]; the operator is unchanged.
+    pub fn push_idle(&mut self, idle: bool, now: Instant) -> Result<(), PushError> {
+        self.push_barrier(if idle { BarrierKind::Idle } else { BarrierKind::Active }, now)
+    }
+
+    /// Says that no more input comes.
+    ///
+    /// No attempt waits any more: those that do start at once, as their record's last. A second
+    /// call changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`OperatorError`] where it fails, or did before.
+    pub fn end_input(&mut self, now: Instant) -> Result<(), OperatorError> {
+        self.advance(now)?;
+        if !self.input_ended {
+            self.input_ended = true;
+            self.start_waiting_attempts();
+        }
+        Ok(())
+    }
+
+    /// The next attempt to start, if there is one.
+    pub fn next_request(&mut self) -> Option<Request> {
+        self.requests.pop_front()
+    }
+
+    /// Takes the next element out, if one is ready, and so makes room.
+    ///
+    /// A failed operator gives nothing more: what was ready is in its last snapshot.
+    pub fn next_output(&mut self) -> Option<Element> {
+        if self.failed.is_some() {
+            return None;
+        }
+        let records = &self.records;
+        let ready = self.queue.pop(|slot| records[slot].is_done())?;
+        let element = match ready {
+            Ready::Record(slot) => self.take_record(slot),
+            Ready::Barrier(barrier) => self.take_barrier(barrier),
+        };
+        self.admit_backlog();
+        Some(element)
+    }
+
+    /// What to expect of the next [`Self::next_output`].
+    #[must_use]
+    pub fn poll_state(&self) -> PollState {
+        if self.failed.is_none() && self.queue.peek(|slot| self.records[slot].is_done()).is_some() {
+            PollState::Ready
+        } else if self.input_ended && self.is_empty() {
+            PollState::Drained
+        } else {
+            PollState::Waiting
+        }
+    }
+
+    /// Why the operator failed, if it did.
+    ///
+    /// # Errors
+    ///
+    /// [`OperatorError::Spent`] once it failed.
+    pub fn check(&self) -> Result<(), OperatorError> {
+        match &self.failed {
+            Some(failed) => Err(OperatorError::Spent(failed.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Counters that balance, and gauges.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let backlog_records = self.backlog.iter().filter_map(SavedElement::record);
+        Stats {
+            in_flight: (self.records.len() + backlog_records.clone().count()) as u64,
+            barriers_in_flight: (self.queued_barriers + self.backlog.len() - backlog_records.clone().count()) as u64,
+            lookups_in_flight: self.lookups_in_flight,
+            backlog: self.backlog.len() as u64,
+            held_bytes: self.queued_bytes + backlog_records.map(Record::held_bytes).sum::<u64>(),
+            ..self.counters
+        }
+    }
+
+    /// Records whose lookup has begun and not ended, those waiting for a retry included.
+    #[must_use]
+    pub fn lookups_in_flight(&self) -> u64 {
+        self.lookups_in_flight
+    }
+
+    fn is_empty(&self) -> bool {
+        self.records.len() == 0 && self.queued_barriers == 0 && self.backlog.is_empty()
+    }
+
+    fn take_record(&mut self, slot: Slot) -> Element {
+        let InFlightRecord { record, attempt, state, .. } = self.records.remove(slot);
+        let RecordState::Done { outcome, rows } = state else { unreachable!("only done records are ready") };
+        self.queued_bytes -= record.held_bytes() + rows.held_bytes();
+        if self.options.policy(outcome) == crate::Policy::Drop {
+            self.counters.dropped += 1;
+            return Element::Dropped;
+        }
+        self.counters.emitted += 1;
+        Element::Joined(JoinedRecord { record, outcome, rows, attempts: attempt })
+    }
+
+    fn take_barrier(&mut self, barrier: Barrier) -> Element {
+        self.queued_barriers -= 1;
+        self.counters.barriers_emitted += 1;
+        match barrier.kind {
+            BarrierKind::Watermark(time) => Element::Watermark(time),
+            BarrierKind::Idle => Element::Idle,
+            BarrierKind::Active => Element::Active,
+        }
+    }
+
+    /// Fails for good: `slot`'s record ended as the policies do not allow.
+    fn fail(&mut self, slot: Slot, outcome: Outcome, message: String) -> OperatorError {
+        let record = &self.records[slot];
+        let failed = Box::new(LookupFailed {
+            id: self.records.id(slot),
+            key: record.record.key.clone(),
+            outcome,
+            attempts: record.attempt,
+            message,
+        });
+        self.requests.clear();
+        self.failed = Some(failed.clone());
+        OperatorError::LookupFailed(failed)
+    }
+}
+
+/// The row that stands for a failure: its message.
+fn message_row(message: &str) -> Rows {
+    Rows::One(Bytes::from(message.to_string()))
+}

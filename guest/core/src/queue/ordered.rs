@@ -1,0 +1,40 @@
+//! First in, first out: a done element waits for all before it.
+
+use alloc::collections::VecDeque;
+
+use super::{Barrier, Ready};
+use crate::slots::Slot;
+
+#[derive(Debug, Default)]
+pub(crate) struct OrderedQueue {
+    elements: VecDeque<Ready>,
+}
+
+impl OrderedQueue {
+    pub(super) fn push_record(&mut self, slot: Slot) {
+        self.elements.push_back(Ready::Record(slot));
+    }
+
+    pub(super) fn push_barrier(&mut self, barrier: Barrier) {
+        self.elements.push_back(Ready::Barrier(barrier));
+    }
+
+    pub(super) fn peek(&self, is_done: impl Fn(Slot) -> bool) -> Option<Ready> {
+        match *self.elements.front()? {
+            Ready::Record(slot) if !is_done(slot) => None,
+            ready => Some(ready),
+        }
+    }
+
+    pub(super) fn pop(&mut self, is_done: impl Fn(Slot) -> bool) -> Option<Ready> {
+        self.peek(is_done)?;
+        self.elements.pop_front()
+    }
+
+    pub(super) fn barriers(&self) -> impl Iterator<Item = &Barrier> {
+        self.elements.iter().filter_map(|element| match element {
+            Ready::Barrier(barrier) => Some(barrier),
+            Ready::Record(_) => None,
+        })
+    }
+}

@@ -1,0 +1,7 @@
+//! What only time moves: deadlines, and the delays before another attempt.
+
+mod deadlines;
+mod retries;
+
+pub(crate) use deadlines::Deadlines;
+pub(crate) use retries::{Retries, WaitingRetry};
