@@ -1,0 +1,77 @@
+//! The imported lookups: starting them, and taking their answers.
+
+use lookaside_core::{
+    Instant, Operator,
+    columns::{ByteStrings, CompletionBatch, RequestBatchBuilder},
+};
+
+use crate::{
+    bindings::{
+        exports::lookaside::async_lookup::operator::OperatorError,
+        lookaside::async_lookup::{
+            lookup::{self, RequestBatch},
+            types,
+        },
+    },
+    errors::{operator_error, provider_broken},
+};
+
+/// Starts the lookups that the operator asks for, in one call; none where it asks for nothing.
+pub(crate) fn start(operator: &mut Operator, now: u64) {
+    let mut batch = RequestBatchBuilder::default();
+    while let Some(request) = operator.next_request() {
+        batch.push(&request);
+    }
+    if batch.is_empty() {
+        return;
+    }
+    let byte_strings = |column: lookaside_core::columns::ByteStringsBuilder| {
+        let (ends, bytes) = column.into_parts();
+        types::ByteStrings { ends, bytes }
+    };
+    lookup::async_lookup(
+        now,
+        &RequestBatch {
+            ids: batch.ids,
+            attempts: batch.attempts,
+            deadlines: batch.deadlines,
+            keys: byte_strings(batch.keys),
+            payloads: batch.payloads.map(byte_strings),
+        },
+    );
+}
+
+/// Hands the answers that are there to the operator, then lets it handle what is due.
+///
+/// Where a deadline is due, all answers are taken first: one that was there in time stands.
+pub(crate) fn take(operator: &mut Operator, now: u64) -> Result<(), OperatorError> {
+    operator.check().map_err(operator_error)?;
+    loop {
+        let most = u32::try_from(operator.lookups_in_flight()).unwrap_or(u32::MAX).max(1);
+        let taken = take_once(operator, now, most)?;
+        let due = operator.wake_at().is_some_and(|wake_at| wake_at <= Instant(now));
+        if taken == 0 || !due {
+            break;
+        }
+    }
+    operator.advance(Instant(now)).map_err(operator_error)
+}
+
+fn take_once(operator: &mut Operator, now: u64, most: u32) -> Result<usize, OperatorError> {
+    let batch = lookup::take_completions(now, most);
+    let rows = ByteStrings::new("rows", batch.rows.ends, batch.rows.bytes).map_err(provider_broken)?;
+    let answers = CompletionBatch::new(
+        batch.ids,
+        batch.attempts,
+        batch.statuses,
+        batch.arrivals,
+        batch.row_counts,
+        rows,
+        batch.retry_after,
+    )
+    .map_err(provider_broken)?;
+    for answer in answers.iter() {
+        operator.complete(answer, Instant(now)).map_err(operator_error)?;
+    }
+    Ok(answers.len())
+}
