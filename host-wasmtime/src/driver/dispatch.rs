@@ -1,0 +1,41 @@
+//! Requests on their way to the provider.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::Clock;
+use crate::{LookupBatch, LookupProvider, Mailbox, Request};
+
+/// Starts lookups as tasks, and ends them when it is dropped.
+pub(super) struct Dispatch {
+    provider: Arc<dyn LookupProvider>,
+    clock: Clock,
+    running: JoinSet<()>,
+}
+
+impl Dispatch {
+    pub(super) fn new(provider: Arc<dyn LookupProvider>, clock: Clock) -> Self {
+        Self { provider, clock, running: JoinSet::new() }
+    }
+
+    /// Has the provider answer `requests` into `mailbox`.
+    pub(super) fn start(&mut self, requests: Vec<Request>, mailbox: &Mailbox) {
+        while self.running.try_join_next().is_some() {}
+        if requests.is_empty() {
+            return;
+        }
+        let batch = LookupBatch::new(requests, self.clock, mailbox);
+        let last_deadline = batch.last_deadline();
+        let provider = Arc::clone(&self.provider);
+        // The provider is asked inside the task: where it blocks, the driver does not.
+        let lookup = async move { provider.lookup(batch).await };
+        self.running.spawn(async move {
+            match last_deadline {
+                // What is not answered by then is of no use; dropping it ends the work for it.
+                Some(deadline) => drop(tokio::time::timeout_at(deadline, lookup).await),
+                None => lookup.await,
+            }
+        });
+    }
+}

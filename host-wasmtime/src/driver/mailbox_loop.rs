@@ -1,0 +1,222 @@
+//! The loop itself.
+
+use std::{collections::VecDeque, time::Duration};
+
+use futures::{StreamExt, stream::BoxStream};
+use tokio::sync::{
+    mpsc::{self, Permit},
+    oneshot, watch,
+};
+
+use super::{Driver, Input};
+use crate::{
+    InFlight, Instant, OperatorError, Poll, PollState, Stats,
+    columns::{OutputBatch, RecordBatchBuilder},
+};
+
+/// Outputs that one poll gives at most.
+const MAX_OUTPUTS: u32 = 4_096;
+/// Bytes near which one poll stops.
+const MAX_OUTPUT_BYTES: u32 = 1 << 20;
+/// Records that one push offers at most.
+const MAX_PUSHED: usize = 4_096;
+/// Input that waits to be pushed, at which no more is read.
+const ENOUGH_INPUT: usize = MAX_PUSHED;
+/// The shortest sleep until a `wake-at`: a component that names the past must not spin the loop.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(200);
+/// Elements that an inspection shows at most.
+const MAX_INSPECTED: u32 = 1_000;
+/// Loops between two publications of the counters.
+const STATS_EVERY: u32 = 64;
+
+pub(super) struct MailboxLoop {
+    driver: Driver,
+    input: BoxStream<'static, Vec<Input>>,
+    outputs: mpsc::Sender<OutputBatch>,
+    inspections: mpsc::Receiver<oneshot::Sender<Vec<InFlight>>>,
+    stats: watch::Sender<Stats>,
+    /// Input that was read and not pushed.
+    waiting: VecDeque<Input>,
+    input_state: InputState,
+    /// What the operator had room for when it was last asked.
+    room: u32,
+    /// The room at which it took less than it was offered; more room lifts it.
+    refused_at: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InputState {
+    Open,
+    /// The stream has ended; what it gave may still wait.
+    Exhausted,
+    /// The operator knows.
+    Ended,
+}
+
+/// Why the loop goes on.
+enum Woken {
+    Input(Option<Vec<Input>>),
+    Room,
+    Inspection(oneshot::Sender<Vec<InFlight>>),
+    /// An answer, or the time.
+    Poll,
+    /// Nobody reads the output any more.
+    Unread,
+}
+
+impl MailboxLoop {
+    pub(super) fn new(
+        driver: Driver,
+        input: BoxStream<'static, Vec<Input>>,
+        outputs: mpsc::Sender<OutputBatch>,
+        inspections: mpsc::Receiver<oneshot::Sender<Vec<InFlight>>>,
+        stats: watch::Sender<Stats>,
+    ) -> Self {
+        Self {
+            driver,
+            input,
+            outputs,
+            inspections,
+            stats,
+            waiting: VecDeque::new(),
+            input_state: InputState::Open,
+            room: u32::MAX,
+            refused_at: None,
+        }
+    }
+
+    pub(super) async fn run(mut self) -> Result<(), OperatorError> {
+        let ended = self.turn().await;
+        // A failed operator still tells its counters.
+        self.publish_stats();
+        ended
+    }
+
+    async fn turn(&mut self) -> Result<(), OperatorError> {
+        let outputs = self.outputs.clone();
+        let mut permit: Option<Permit<'_, OutputBatch>> = None;
+        let mut turns = 0_u32;
+        loop {
+            turns = turns.wrapping_add(1);
+            if turns.is_multiple_of(STATS_EVERY) {
+                self.publish_stats();
+                // Others on this thread get their turn, however busy this loop is.
+                tokio::task::yield_now().await;
+            }
+            self.push()?;
+            if permit.is_none() {
+                permit = outputs.try_reserve().ok();
+            }
+            let poll = self.poll(permit.is_some())?;
+            let moved = !poll.outputs.is_empty();
+            if moved && let Some(permit) = permit.take() {
+                permit.send(poll.outputs);
+            }
+            if poll.state == PollState::Drained {
+                return Ok(());
+            }
+            let can_push = self.refused_at.is_none() && !self.waiting.is_empty();
+            if moved || can_push || (poll.state == PollState::Ready && permit.is_some()) {
+                continue;
+            }
+            let wants_room = permit.is_none();
+            match self.sleep(poll.wake_at, wants_room).await {
+                Woken::Input(Some(chunk)) => self.waiting.extend(chunk),
+                Woken::Input(None) => self.input_state = InputState::Exhausted,
+                Woken::Inspection(reply) => {
+                    let view = self.driver.operator.inspect(MAX_INSPECTED, self.driver.clock.now())?;
+                    // Whoever asked may have gone.
+                    let _ = reply.send(view);
+                }
+                Woken::Room | Woken::Poll => {}
+                Woken::Unread => return Ok(()),
+            }
+        }
+    }
+
+    /// Offers what waits, as far as there is room, and tells the end of the input.
+    fn push(&mut self) -> Result<(), OperatorError> {
+        while self.refused_at.is_none() && !self.waiting.is_empty() {
+            let now = self.driver.clock.now();
+            let (offered, taken) = match self.waiting.front() {
+                Some(Input::Record(_)) if self.room == 0 => (1, 0),
+                Some(Input::Record(_)) => self.push_records(now)?,
+                Some(Input::Watermark(time)) => (1, usize::from(self.driver.operator.push_watermark(*time, now)?)),
+                Some(Input::Idle(idle)) => (1, usize::from(self.driver.operator.push_idle(*idle, now)?)),
+                None => break,
+            };
+            self.waiting.drain(..taken.min(offered));
+            self.room = self.room.saturating_sub(taken as u32);
+            if taken < offered {
+                self.refused_at = Some(self.room);
+            }
+        }
+        if self.input_state == InputState::Exhausted && self.waiting.is_empty() {
+            self.driver.operator.end_input(self.driver.clock.now())?;
+            self.input_state = InputState::Ended;
+        }
+        self.dispatch();
+        Ok(())
+    }
+
+    /// Offers the records up to the next watermark or status, in one call; says how many, and how
+    /// many of them were taken.
+    fn push_records(&mut self, now: Instant) -> Result<(usize, usize), OperatorError> {
+        let mut batch = RecordBatchBuilder::default();
+        for input in self.waiting.iter().take(MAX_PUSHED.min(self.room as usize)) {
+            let Input::Record(record) = input else { break };
+            batch.push(record);
+        }
+        let offered = batch.len();
+        let taken = self.driver.operator.push_records(batch, now)?;
+        Ok((offered, taken))
+    }
+
+    fn poll(&mut self, has_room: bool) -> Result<Poll, OperatorError> {
+        let max = if has_room { MAX_OUTPUTS } else { 0 };
+        let poll = self.driver.operator.poll(max, MAX_OUTPUT_BYTES, self.driver.clock.now())?;
+        self.refused_at = self.refused_at.filter(|&room| poll.room <= room);
+        self.room = poll.room;
+        self.dispatch();
+        Ok(poll)
+    }
+
+    fn dispatch(&mut self) {
+        let requests = self.driver.operator.take_requests();
+        self.driver.dispatch.start(requests, self.driver.operator.mailbox());
+    }
+
+    async fn sleep(&mut self, wake_at: Option<Instant>, wants_room: bool) -> Woken {
+        let earliest = tokio::time::Instant::now() + SHORTEST_SLEEP;
+        let wake_at = wake_at.and_then(|at| self.driver.clock.to_tokio(at)).map(|at| at.max(earliest));
+        let timer = async {
+            match wake_at {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let room = async {
+            match self.outputs.reserve().await {
+                Ok(_) => Woken::Room,
+                Err(_) => Woken::Unread,
+            }
+        };
+        let wants_input = self.input_state == InputState::Open && self.waiting.len() < ENOUGH_INPUT;
+        tokio::select! {
+            // Answers first: they make room. Then what waits for room, then more input.
+            biased;
+            () = self.driver.operator.mailbox().arrival() => Woken::Poll,
+            () = timer => Woken::Poll,
+            woken = room, if wants_room => woken,
+            () = self.outputs.closed() => Woken::Unread,
+            Some(reply) = self.inspections.recv() => Woken::Inspection(reply),
+            chunk = self.input.next(), if wants_input => Woken::Input(chunk),
+        }
+    }
+
+    fn publish_stats(&mut self) {
+        if let Ok(stats) = self.driver.operator.stats() {
+            self.stats.send_replace(stats);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Keys with types, as bytes.
+//!
+//! A key crosses the operator as a JSON array of its values, so `7` and `"7"` differ, and so do
+//! `["a b", "c"]` and `["a", "b c"]`. Equal values have equal bytes: texts are escaped in one way,
+//! and whole numbers are written as their digits, however the data wrote them.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use lookaside_core::{FailureKind, LookupError};
+use serde_json::value::RawValue;
+
+/// One value of a key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum KeyValue {
+    /// True or false.
+    Boolean(bool),
+    /// A number, as text: whole numbers as their digits, others as they were written.
+    Number(String),
+    /// A text.
+    Text(String),
+}
+
+/// The type of a [`KeyValue`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum KeyKind {
+    /// True or false.
+    Boolean,
+    /// A number.
+    Number,
+    /// A text.
+    Text,
+}
+
+impl KeyKind {
+    /// The kind's name in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Boolean => "a boolean",
+            Self::Number => "a number",
+            Self::Text => "a text",
+        }
+    }
+}
+
+impl KeyValue {
+    /// The value of a JSON scalar; none for null, arrays and objects.
+    #[must_use]
+    pub fn from_json(json: &str) -> Option<Self> {
+        match json.as_bytes().first()? {
+            b'"' => serde_json::from_str(json).ok().map(Self::Text),
+            b't' => Some(Self::Boolean(true)),
+            b'f' => Some(Self::Boolean(false)),
+            b'-' | b'0'..=b'9' => Some(Self::Number(whole_number(json).unwrap_or_else(|| json.to_owned()))),
+            _ => None,
+        }
+    }
+
+    /// Its type.
+    #[must_use]
+    pub fn kind(&self) -> KeyKind {
+        match self {
+            Self::Boolean(_) => KeyKind::Boolean,
+            Self::Number(_) => KeyKind::Number,
+            Self::Text(_) => KeyKind::Text,
+        }
+    }
+}
+
+impl std::fmt::Display for KeyValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Boolean(value) => write!(f, "{value}"),
+            Self::Number(digits) => f.write_str(digits),
+            Self::Text(text) => f.write_str(&serde_json::Value::from(text.as_str()).to_string()),
+        }
+    }
+}
+
+/// The key of `values`, as it crosses the operator.
+#[must_use]
+pub fn write_key(values: &[KeyValue]) -> Bytes {
+    let mut key = String::from("[");
+    for (number, value) in values.iter().enumerate() {
+        let comma = if number == 0 { "" } else { "," };
+        let _ = write!(key, "{comma}{value}");
+    }
+    key.push(']');
+    key.into()
+}
+
+/// The values of a key that [`write_key`] wrote.
+///
+/// # Errors
+///
+/// A rejected lookup where the key is none.
+pub fn read_key(key: &[u8]) -> Result<Vec<KeyValue>, LookupError> {
+    let values: Vec<&RawValue> = serde_json::from_slice(key).map_err(|error| unreadable(&error.to_string()))?;
+    values.iter().map(|value| KeyValue::from_json(value.get()).ok_or_else(|| unreadable(value.get()))).collect()
+}
+
+fn unreadable(why: &str) -> LookupError {
+    LookupError::new(FailureKind::Rejected, format!("the key is no array of texts, numbers and booleans: {why}"))
+}
+
+/// The digits of a JSON number that is whole and was written with a fraction or an exponent, such
+/// as `7.0` and `12e1`; what is written in digits alone already stays as it is.
+fn whole_number(json: &str) -> Option<String> {
+    if json == "-0" {
+        return Some("0".into());
+    }
+    if !json.contains(['.', 'e', 'E']) {
+        return None;
+    }
+    let (mantissa, exponent) = json.split_once(['e', 'E']).unwrap_or((json, "0"));
+    let exponent: i32 = exponent.parse().ok()?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
+    let mut digits = format!("{whole}{fraction}");
+    let zeros = exponent - i32::try_from(fraction.len()).ok()?;
+    // Beyond any number that tables count in, the text itself is the better name.
+    if zeros > 40 {
+        return None;
+    }
+    for _ in zeros..0 {
+        if digits.pop()? != '0' {
+            return None;
+        }
+    }
+    digits.extend(std::iter::repeat_n('0', usize::try_from(zeros).unwrap_or(0)));
+    let digits = digits.trim_start_matches('0');
+    Some(if digits.is_empty() { "0".into() } else { format!("{sign}{digits}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(json: &[&str]) -> Bytes {
+        write_key(&json.iter().map(|json| KeyValue::from_json(json).unwrap()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn equal_values_have_equal_keys_however_they_are_written() {
+        for (one, other) in [
+            ("7", "7.0"),
+            ("7", "70e-1"),
+            ("120", "1.2E2"),
+            ("0", "-0"),
+            ("0", "0.0"),
+            ("-5", "-5.00"),
+            (r#""A""#, r#""\u0041""#),
+        ] {
+            assert_eq!(key(&[one]), key(&[other]), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn different_values_have_different_keys() {
+        let keys = [
+            &["7"][..],
+            &[r#""7""#],
+            &["true"],
+            &[r#""true""#],
+            &[r#""a b""#, r#""c""#],
+            &[r#""a""#, r#""b c""#],
+            &["7.5"],
+            &["9007199254740993"],
+            &["9007199254740992"],
+        ];
+        for (number, one) in keys.iter().enumerate() {
+            for other in &keys[number + 1..] {
+                assert_ne!(key(one), key(other));
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_reads_as_it_was_written() {
+        let values = [KeyValue::Text("q\"\n\u{0}é".into()), KeyValue::Number("-12".into()), KeyValue::Boolean(false)];
+        assert_eq!(read_key(&write_key(&values)).unwrap(), values);
+        assert!(read_key(b"7").is_err());
+        assert!(read_key(b"[null]").is_err());
+    }
+}
