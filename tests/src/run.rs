@@ -1,0 +1,343 @@
+//! Runs one scenario on one host.
+
+use std::collections::HashMap;
+
+use lookaside_core::{
+    Answer, Element, EventTime, FailureKind, Instant, JoinedRecord, LookupError, Options, Outcome, PollState, Record,
+    RequestId, Rows, Verdict,
+};
+
+use crate::{
+    host::{Host, HostKind, Refusal},
+    scenario::{Command, Scenario, Settings, Step},
+};
+
+const MS: u64 = 1_000_000;
+
+/// A step that went otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The step's line in its file.
+    pub line: usize,
+    /// The step as it stands.
+    pub step: String,
+    /// What must have come of it.
+    pub expected: String,
+    /// What did.
+    pub got: String,
+}
+
+/// Runs a scenario; gives the first step that goes otherwise.
+///
+/// # Errors
+///
+/// That step.
+pub fn run(scenario: &Scenario, kind: HostKind) -> Result<(), Mismatch> {
+    let first = scenario.steps.first().map_or(0, |step| step.line);
+    let not_opened = |refusal: Refusal| Mismatch {
+        line: first,
+        step: "open".into(),
+        expected: "an operator".into(),
+        got: format!("{refusal:?}"),
+    };
+    let host = kind.open(&scenario.settings.options).map_err(not_opened)?;
+    let mut run = Run {
+        kind,
+        host,
+        settings: scenario.settings.clone(),
+        now: Instant(0),
+        ids: HashMap::new(),
+        order_keys: HashMap::new(),
+        snapshots: HashMap::new(),
+    };
+    for step in &scenario.steps {
+        run.check(step)?;
+    }
+    Ok(())
+}
+
+struct Run {
+    kind: HostKind,
+    host: Box<dyn Host>,
+    settings: Settings,
+    now: Instant,
+    /// The request id of each record that was looked up.
+    ids: HashMap<String, RequestId>,
+    order_keys: HashMap<String, String>,
+    snapshots: HashMap<String, Vec<u8>>,
+}
+
+/// What came of a step: the word for it, and the timeouts that were handled.
+struct Came {
+    word: String,
+    timeouts: Vec<String>,
+}
+
+impl From<String> for Came {
+    fn from(word: String) -> Self {
+        Self { word, timeouts: Vec::new() }
+    }
+}
+
+impl Run {
+    fn check(&mut self, step: &Step) -> Result<(), Mismatch> {
+        let came = self.carry_out(&step.command);
+        let starts: Vec<String> = (self.host.take_requests().into_iter())
+            .map(|request| {
+                let name = text(&request.key);
+                self.ids.insert(name.clone(), request.id);
+                format!("{name}#{}", request.attempt)
+            })
+            .collect();
+        let mut parts = Vec::new();
+        if came.word != "-" {
+            parts.push(came.word);
+        }
+        if !came.timeouts.is_empty() {
+            parts.push(format!("timeouts {}", came.timeouts.join(" ")));
+        }
+        if !starts.is_empty() {
+            parts.push(format!("starts {}", starts.join(" ")));
+        }
+        let got = if parts.is_empty() { "-".into() } else { parts.join(" ") };
+        let mismatch =
+            |got| Mismatch { line: step.line, step: step.text.clone(), expected: step.expected.clone(), got };
+        if got != step.expected {
+            return Err(mismatch(got));
+        }
+        self.balance().map_err(mismatch)
+    }
+
+    /// The counters' law, after each step.
+    fn balance(&mut self) -> Result<(), String> {
+        let stats = self.host.stats();
+        if stats.accepted + stats.restored == stats.emitted + stats.dropped + stats.in_flight {
+            return Ok(());
+        }
+        Err(format!("counters that do not balance: {stats:?}"))
+    }
+
+    fn carry_out(&mut self, command: &Command) -> Came {
+        match command {
+            Command::Push { name, event_time, order_key, bytes, keyless } => {
+                if let Some(key) = order_key {
+                    self.order_keys.insert(name.clone(), key.clone());
+                }
+                let mut payload = name.clone().into_bytes();
+                payload.resize(payload.len() + bytes, b'.');
+                let record = Record {
+                    event_time: *event_time,
+                    key: (!keyless).then(|| name.clone().into()),
+                    order_key: order_key.clone().map(Into::into),
+                    payload: payload.into(),
+                };
+                word(self.host.push_record(record, self.now), "accepted")
+            }
+            Command::Watermark(time) => word(self.host.push_watermark(*time, self.now), "accepted"),
+            Command::Status { idle } => word(self.host.push_idle(*idle, self.now), "accepted"),
+            Command::Complete { name, attempt, rows } => {
+                let rows = rows.iter().map(|row| row.clone().into()).collect::<Rows>();
+                self.answer(name, *attempt, Ok(rows))
+            }
+            Command::Fail { name, attempt, message } => {
+                self.answer(name, *attempt, Err(LookupError::new(FailureKind::Unavailable, message.clone())))
+            }
+            Command::Clock(ms) => self.clock(Instant(ms * MS)),
+            Command::Poll { max } => match self.host.poll(max.unwrap_or(u32::MAX), self.now) {
+                Ok((elements, state)) => {
+                    let more = if state == PollState::Ready { " more" } else { "" };
+                    format!("[{}]{more}", self.show(&elements).join(" ")).into()
+                }
+                Err(refusal) => refused(&refusal),
+            },
+            Command::Snapshot(name) => match self.host.snapshot() {
+                Ok(snapshot) => {
+                    let elements = list(self.kind, &self.settings.options, &snapshot, &self.order_keys);
+                    self.snapshots.insert(name.clone(), snapshot);
+                    elements.map_or_else(
+                        |refusal| refused(&refusal),
+                        |elements| format!("{{{}}}", elements.join(" ")).into(),
+                    )
+                }
+                Err(refusal) => refused(&refusal),
+            },
+            Command::Restore { name, changed } => self.restore(name, changed),
+            Command::Finish => match self.host.end_input(self.now) {
+                Ok(PollState::Drained) => "done".to_owned().into(),
+                Ok(PollState::Ready | PollState::Waiting) => "pending".to_owned().into(),
+                Err(refusal) => refused(&refusal),
+            },
+            Command::State => {
+                let stats = self.host.stats();
+                let timer = self.host.wake_at().map_or("none".into(), |at| (at.0 / MS).to_string());
+                let queued = stats.in_flight + stats.barriers_in_flight;
+                format!("queued={queued} inflight={} timer={timer}", stats.lookups_in_flight).into()
+            }
+        }
+    }
+
+    fn answer(&mut self, name: &str, attempt: u32, result: Result<Rows, LookupError>) -> Came {
+        // A record that was never looked up has no id; this one is never given.
+        let id = self.ids.get(name).copied().unwrap_or(RequestId(u64::MAX));
+        let answer = Answer { id, attempt, arrival: self.now, result };
+        match self.host.answer(answer, self.now) {
+            Ok(Verdict::Accepted) => "accepted".to_owned().into(),
+            Ok(Verdict::Stale | Verdict::Late) => "ignored".to_owned().into(),
+            Ok(Verdict::Unknown) => "unknown".to_owned().into(),
+            Err(refusal) => refused(&refusal),
+        }
+    }
+
+    /// Goes to `target` as a host does that sleeps until the operator wants to be woken.
+    fn clock(&mut self, target: Instant) -> Came {
+        let open = self.open_records();
+        let mut came = Came::from("-".to_owned());
+        loop {
+            let next = self.host.wake_at().filter(|&at| at <= target).unwrap_or(target);
+            self.now = next.max(self.now);
+            if let Err(refusal) = self.host.poll(0, self.now) {
+                came = refused(&refusal);
+                if let Refusal::Failed(failed) = &refusal
+                    && failed.outcome == Outcome::TimedOut
+                {
+                    came.timeouts = failed.key.iter().map(|key| text(key)).collect();
+                }
+                self.now = target;
+                return came;
+            }
+            if next == target {
+                break;
+            }
+        }
+        let ended = self.host.inspect(self.now);
+        let timed_out = |name: &&String| {
+            ended.iter().any(|view| {
+                view.outcome == Some(Outcome::TimedOut) && view.key.as_ref().is_some_and(|key| text(key) == **name)
+            })
+        };
+        came.timeouts = open.iter().map(|(_, name)| name).filter(timed_out).cloned().collect();
+        came
+    }
+
+    /// The records without an outcome, by deadline.
+    fn open_records(&mut self) -> Vec<(Instant, String)> {
+        let views = self.host.inspect(self.now);
+        let mut open: Vec<(Instant, String)> = (views.iter().filter(|view| view.outcome.is_none()))
+            .filter_map(|view| Some((view.deadline?, text(view.key.as_ref()?))))
+            .collect();
+        open.sort_by_key(|(deadline, _)| *deadline);
+        open
+    }
+
+    fn restore(&mut self, name: &str, changed: &[(String, String)]) -> Came {
+        let Some(snapshot) = self.snapshots.get(name) else { return format!("no snapshot {name}").into() };
+        let mut settings = self.settings.clone();
+        for (name, value) in changed {
+            if let Err(reason) = settings.set(name, value) {
+                return reason.into();
+            }
+        }
+        match self.kind.restore(&settings.options, snapshot) {
+            Ok(host) => {
+                self.host = host;
+                self.now = Instant(0);
+                self.ids.clear();
+                "-".to_owned().into()
+            }
+            Err(refusal) => refused(&refusal),
+        }
+    }
+
+    fn show(&self, elements: &[Element]) -> Vec<String> {
+        elements.iter().flat_map(|element| self.show_one(element)).collect()
+    }
+
+    fn show_one(&self, element: &Element) -> Vec<String> {
+        match element {
+            Element::Dropped => Vec::new(),
+            Element::Watermark(time) => vec![format!("W{}", time.0)],
+            Element::Idle => vec!["idle".into()],
+            Element::Active => vec!["active".into()],
+            Element::Joined(JoinedRecord { record, outcome, rows, .. }) => {
+                let values: Vec<String> = match outcome {
+                    Outcome::Found => rows.as_slice().iter().map(|row| text(row)).collect(),
+                    Outcome::Missing => Vec::new(),
+                    Outcome::Failed => vec!["failed".into()],
+                    Outcome::TimedOut => self.settings.timed_out.clone(),
+                };
+                values.iter().map(|value| format!("{value}@{}", show_time(record.event_time))).collect()
+            }
+        }
+    }
+}
+
+fn word(result: Result<(), Refusal>, done: &str) -> Came {
+    match result {
+        Ok(()) => done.to_owned().into(),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+fn refused(refusal: &Refusal) -> Came {
+    match refusal {
+        Refusal::Full => "backpressured".to_owned().into(),
+        Refusal::AfterEnd => "finished".to_owned().into(),
+        Refusal::Spent => "FAILED".to_owned().into(),
+        Refusal::Failed(failed) => {
+            let key = failed.key.as_ref().map_or("without a key".into(), |key| text(key));
+            let message = match failed.outcome {
+                Outcome::TimedOut => format!("timeout {key}"),
+                Outcome::Missing => format!("missing {key}"),
+                Outcome::Found | Outcome::Failed => failed.message.trim_start_matches("unavailable: ").to_owned(),
+            };
+            format!("FAILED \"{message}\"").into()
+        }
+        Refusal::Other(reason) => format!("refused: {reason}").into(),
+    }
+}
+
+/// What a snapshot holds: restored where there is room for all, each lookup answered in the order
+/// in which it was asked for, so that everything comes out as it went in.
+fn list(
+    kind: HostKind,
+    options: &Options,
+    snapshot: &[u8],
+    order_keys: &HashMap<String, String>,
+) -> Result<Vec<String>, Refusal> {
+    let options = Options { capacity: 1_000.try_into().expect("not zero"), timeout: None, ..options.clone() };
+    let mut host = kind.restore(&options, snapshot)?;
+    let mut listed = Vec::new();
+    loop {
+        let requests = host.take_requests();
+        for request in &requests {
+            host.answer(Answer::rows(request, Rows::from("row"), Instant(0)), Instant(0))?;
+        }
+        let (elements, _) = host.poll(u32::MAX, Instant(0))?;
+        if requests.is_empty() && elements.is_empty() {
+            return Ok(listed);
+        }
+        listed.extend(elements.iter().map(|element| match element {
+            Element::Joined(joined) => {
+                let name = joined.record.key.as_ref().map_or("keyless".into(), |key| text(key));
+                let time = match joined.record.event_time {
+                    EventTime::NONE => String::new(),
+                    time => format!("@{}", time.0),
+                };
+                let order_key = order_keys.get(&name).map(|key| format!("/{key}")).unwrap_or_default();
+                format!("{name}{time}{order_key}")
+            }
+            Element::Watermark(time) => format!("W{}", time.0),
+            Element::Idle => "idle".into(),
+            Element::Active => "active".into(),
+            Element::Dropped => "dropped".into(),
+        }));
+    }
+}
+
+fn show_time(time: EventTime) -> String {
+    if time == EventTime::NONE { "-".into() } else { time.0.to_string() }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
