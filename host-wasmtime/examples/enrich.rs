@@ -1,3 +1,5 @@
+#![doc = "Joins two flights with the city that they leave from."]
+
 use futures::StreamExt;
 use lookaside::{Driver, Element, Options, Order, Record, Rows, lookup};
 

@@ -85,7 +85,7 @@ impl Sqlite {
                 let parameters = statement.parameter_count();
                 return Err(bad(format!("the query has {parameters} parameters and the key has {key_values} values")));
             }
-            statement.column_names().into_iter().map(str::to_owned).collect::<Vec<String>>()
+            statement.column_names().map(str::to_owned).collect::<Vec<String>>()
         };
         let (batches, waiting) = channel::<LookupBatch>();
         let rows_columns = columns.clone();

@@ -172,13 +172,13 @@ mod tests {
     #[test]
     fn columns_that_disagree_are_refused() {
         let broken: [fn(&mut CompletionBatchBuilder); 8] = [
-            |b| drop(b.ids.pop()),
-            |b| drop(b.attempts.pop()),
+            |b| b.ids.truncate(2),
+            |b| b.attempts.truncate(2),
             |b| b.statuses[0] = 5,
-            |b| drop(b.arrivals.pop()),
+            |b| b.arrivals.truncate(2),
             |b| b.row_counts[0] = 3,
             |b| b.row_counts[0] = u32::MAX,
-            |b| drop(b.retry_after.pop()),
+            |b| b.retry_after.truncate(2),
             |b| b.statuses[0] = 1,
         ];
         for (number, break_it) in broken.iter().enumerate() {
