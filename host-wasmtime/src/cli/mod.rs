@@ -36,7 +36,12 @@ pub fn main() -> ExitCode {
 fn report(error: CliError) -> ExitCode {
     let status = error.status();
     let is_terminal = std::io::stderr().is_terminal();
-    let handler = miette::MietteHandlerOpts::new().terminal_links(false).unicode(is_terminal).color(is_terminal);
+    let handler = miette::MietteHandlerOpts::new()
+        .terminal_links(false)
+        .unicode(is_terminal)
+        .color(is_terminal)
+        .wrap_lines(is_terminal)
+        .break_words(false);
     // Where one was set before, it stays.
     let _ = miette::set_hook(Box::new(move |_| Box::new(handler.clone().build())));
     eprintln!("{:?}", miette::Report::new(error));

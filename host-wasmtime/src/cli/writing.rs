@@ -31,9 +31,8 @@ pub(super) struct Writer {
 /// Starts the thread. It ends when the sender is dropped, or at the first error.
 pub(super) fn start(shape: Shape, sink: Box<dyn Sink>) -> std::io::Result<Writer> {
     let (batches, receiver) = mpsc::channel(BATCHES);
-    let thread = std::thread::Builder::new()
-        .name("lookaside-writer".into())
-        .spawn(move || write(&shape, sink, receiver))?;
+    let thread =
+        std::thread::Builder::new().name("lookaside-writer".into()).spawn(move || write(&shape, sink, receiver))?;
     Ok(Writer { batches, thread })
 }
 

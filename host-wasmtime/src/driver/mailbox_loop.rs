@@ -116,7 +116,7 @@ impl MailboxLoop {
                 return Ok(());
             }
             let can_push = self.refused_at.is_none() && !self.waiting.is_empty();
-            if moved || can_push || (poll.state == PollState::Ready && permit.is_some()) {
+            if moved || can_push || self.can_end() || (poll.state == PollState::Ready && permit.is_some()) {
                 continue;
             }
             let wants_room = permit.is_none();
@@ -151,12 +151,19 @@ impl MailboxLoop {
                 self.refused_at = Some(self.room);
             }
         }
-        if self.input_state == InputState::Exhausted && self.waiting.is_empty() {
+        if self.can_end() {
             self.driver.operator.end_input(self.driver.clock.now())?;
             self.input_state = InputState::Ended;
         }
         self.dispatch();
         Ok(())
+    }
+
+    /// Whether the operator may learn of the end of the input. An ended operator retries no more, so
+    /// records in flight get to their end first.
+    fn can_end(&self) -> bool {
+        let is_empty = self.waiting.is_empty() && self.room >= self.driver.capacity;
+        self.input_state == InputState::Exhausted && is_empty
     }
 
     /// Offers the records up to the next watermark or status, in one call; says how many, and how

@@ -58,6 +58,7 @@ pub struct Driver {
     operator: Operator,
     dispatch: Dispatch,
     clock: Clock,
+    capacity: u32,
 }
 
 impl Driver {
@@ -82,7 +83,7 @@ impl Driver {
     ) -> Result<Self, DriverError> {
         let clock = Clock::start();
         let operator = component.open(options, clock.now())?;
-        Ok(Self { operator, dispatch: Dispatch::new(provider, clock), clock })
+        Ok(Self { operator, dispatch: Dispatch::new(provider, clock), clock, capacity: options.capacity.get() })
     }
 
     /// A driver that goes on where `snapshot` left off. Records in it are looked up anew.
@@ -98,14 +99,15 @@ impl Driver {
     ) -> Result<Self, DriverError> {
         let clock = Clock::start();
         let operator = component.restore(options, snapshot, clock.now())?;
-        Ok(Self { operator, dispatch: Dispatch::new(provider, clock), clock })
+        Ok(Self { operator, dispatch: Dispatch::new(provider, clock), clock, capacity: options.capacity.get() })
     }
 
     /// Joins the input: runs the operator as a task until the input has ended and everything has
     /// left it.
     ///
-    /// Lookups, timeouts and retries go on while nobody reads the output. Dropping the output ends
-    /// the task and its lookups.
+    /// Lookups, timeouts and retries go on while nobody reads the output. The operator learns of the
+    /// end of the input when the last record has left it, so that retries keep their delays to the
+    /// end. Dropping the output ends the task and its lookups.
     pub fn enrich<I>(self, input: impl Stream<Item = I> + Send + 'static) -> Enriched
     where
         I: Into<Input>,
