@@ -86,8 +86,8 @@ impl Snapshot<SavedElement> {
                 "it has format {format}; this operator reads format {FORMAT}"
             )));
         }
-        let (snapshot, rest) = postcard::take_from_bytes::<Self>(&content[HEADER..])
-            .map_err(|error| SnapshotError::Corrupt(alloc::format!("{error}")))?;
+        let (snapshot, rest) =
+            postcard::take_from_bytes::<Self>(&content[HEADER..]).map_err(|_| corrupt("its body cannot be read"))?;
         if !rest.is_empty() {
             return Err(corrupt("it goes on after its end"));
         }

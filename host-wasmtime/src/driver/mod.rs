@@ -22,6 +22,9 @@ use crate::{
 use dispatch::Dispatch;
 use mailbox_loop::MailboxLoop;
 
+/// Records that are taken from a stream at a time, where so many are ready.
+const READY_CHUNK: usize = 1_024;
+
 /// What a driver takes in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -110,9 +113,9 @@ impl Driver {
     /// end. Dropping the output ends the task and its lookups.
     pub fn enrich<I>(self, input: impl Stream<Item = I> + Send + 'static) -> Enriched
     where
-        I: Into<Input>,
+        I: Into<Input> + 'static,
     {
-        self.enrich_chunks(input.map(|input| vec![input.into()]))
+        self.enrich_chunks(input.map(Into::into).ready_chunks(READY_CHUNK))
     }
 
     /// As [`Self::enrich`], for input that comes in chunks: the quicker way where it does.

@@ -1,0 +1,6 @@
+//! The component and its sandbox: what it imports, what it refuses, what stops a hostile one.
+
+mod contract;
+mod hostile_component;
+mod hostile_host;
+mod reentrance;

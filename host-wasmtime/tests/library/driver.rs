@@ -1,0 +1,180 @@
+//! What the driver promises whatever the provider and the reader do.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::{StreamExt, stream};
+use lookaside::{
+    Driver, Element, EventTime, FailureKind, Input, JoinedRecord, LookupError, Options, Order, Outcome, Policy, Record,
+    Retry, RetryOn, Rows, lookup,
+};
+
+pub(crate) fn records(count: usize) -> impl futures::Stream<Item = Record> + Send + 'static {
+    stream::iter((0..count).map(|number| Record::new(number.to_string(), format!("payload {number}"))))
+}
+
+fn emit_all(options: Options) -> Options {
+    Options { on_failure: Policy::Emit, on_timeout: Policy::Emit, ..options }
+}
+
+pub(crate) async fn collect(
+    driver: Driver,
+    input: impl futures::Stream<Item = Record> + Send + 'static,
+) -> Vec<JoinedRecord> {
+    let joined =
+        driver.enrich(input).into_stream().filter_map(async |element| match element.expect("it does not fail") {
+            Element::Joined(joined) => Some(joined),
+            _ => None,
+        });
+    joined.collect().await
+}
+
+#[tokio::test]
+async fn each_record_ends_in_exactly_one_outcome() {
+    let provider = lookup::from_fn(async |key| match key.last() {
+        Some(b'0'..=b'3') => Ok(Rows::One(key)),
+        Some(b'4'..=b'6') => Ok(Rows::None),
+        _ => Err(LookupError::new(FailureKind::Rejected, "odd")),
+    });
+    let driver = Driver::new(&emit_all(Options::default()), provider).unwrap();
+    let joined = collect(driver, records(1_000)).await;
+    assert_eq!(joined.len(), 1_000);
+    for (number, joined) in joined.iter().enumerate() {
+        assert_eq!(joined.record.payload, format!("payload {number}"));
+        let expected = match number % 10 {
+            0..=3 => Outcome::Found,
+            4..=6 => Outcome::Missing,
+            _ => Outcome::Failed,
+        };
+        assert_eq!(joined.outcome, expected);
+        assert_eq!(joined.attempts, 1);
+    }
+}
+
+#[tokio::test]
+async fn watermarks_and_statuses_keep_their_places() {
+    let provider = lookup::from_fn(async |key| {
+        tokio::time::sleep(Duration::from_millis(if key == "slow" { 30 } else { 1 })).await;
+        Ok(Rows::None)
+    });
+    let options = Options { order: Order::Unordered, ..Options::default() };
+    let input = [
+        Input::Record(Record::new("slow", "a")),
+        Input::Watermark(EventTime(1)),
+        Input::Record(Record::new("quick", "b")),
+        Input::Idle(true),
+        Input::Idle(false),
+    ];
+    let elements: Vec<Element> = Driver::new(&options, provider)
+        .unwrap()
+        .enrich(stream::iter(input))
+        .into_stream()
+        .map(Result::unwrap)
+        .collect()
+        .await;
+    let names: Vec<String> = elements
+        .iter()
+        .map(|element| match element {
+            Element::Joined(joined) => String::from_utf8_lossy(&joined.record.payload).into_owned(),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(names, ["a", "Watermark(EventTime(1))", "b", "Idle", "Active"]);
+}
+
+#[tokio::test]
+async fn capacity_bounds_what_is_in_flight_and_is_used() {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (running, peak) = (Arc::clone(&now), Arc::clone(&most));
+    let provider = lookup::from_fn(move |_| {
+        let (running, peak) = (Arc::clone(&running), Arc::clone(&peak));
+        async move {
+            peak.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            running.fetch_sub(1, Ordering::SeqCst);
+            Ok(Rows::None)
+        }
+    });
+    let options = Options { capacity: 50.try_into().unwrap(), ..Options::default() };
+    assert_eq!(collect(Driver::new(&options, provider).unwrap(), records(1_000)).await.len(), 1_000);
+    assert_eq!(most.load(Ordering::SeqCst), 50);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_driver_sleeps_until_the_deadline_and_no_longer() {
+    let provider = lookup::from_fn(async |_| std::future::pending().await);
+    let options = emit_all(Options { timeout: Some(Duration::from_secs(3_600)), ..Options::default() });
+    let start = tokio::time::Instant::now();
+    let joined = collect(Driver::new(&options, provider).unwrap(), records(3)).await;
+    assert!(joined.iter().all(|joined| joined.outcome == Outcome::TimedOut));
+    let waited = start.elapsed();
+    assert!(waited >= Duration::from_secs(3_600) && waited < Duration::from_secs(3_601), "{waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_keep_their_delays_to_the_end_of_the_input() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let provider = lookup::from_fn(move |_| {
+        let call = counted.fetch_add(1, Ordering::SeqCst);
+        async move { if call < 2 { Err(LookupError::new(FailureKind::Unavailable, "down")) } else { Ok(Rows::from("up")) } }
+    });
+    let retry = Retry { on: RetryOn::Failure, delay: Duration::from_secs(5), ..Retry::default() };
+    let start = tokio::time::Instant::now();
+    let joined = collect(Driver::new(&Options { retry, ..Options::default() }, provider).unwrap(), records(1)).await;
+    assert_eq!((joined[0].outcome, joined[0].attempts), (Outcome::Found, 3));
+    assert!(start.elapsed() >= Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn lookups_deadlines_and_retries_go_on_while_nobody_reads() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let provider = lookup::from_fn(move |key| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async move {
+            match key.as_ref() {
+                b"1" => Err(LookupError::new(FailureKind::Unavailable, "down")),
+                b"2" => std::future::pending().await,
+                _ => Ok(Rows::None),
+            }
+        }
+    });
+    let retry = Retry { on: RetryOn::Failure, attempts: 4, delay: Duration::from_secs(1), ..Retry::default() };
+    let options = emit_all(Options { retry, timeout: Some(Duration::from_secs(20)), ..Options::default() });
+    let enriched = Driver::new(&options, provider).unwrap().enrich(records(400));
+    let handle = enriched.handle();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    // The output is full since long, and yet record 1 has had all its attempts and record 2 its end.
+    assert!(calls.load(Ordering::SeqCst) > 4);
+    let held = handle.inspect().await;
+    assert!(held.iter().all(|view| view.outcome.is_some()), "{held:?}");
+    let elements: Vec<_> = enriched.into_stream().collect().await;
+    assert_eq!(elements.len(), 400);
+}
+
+#[tokio::test]
+async fn a_failed_operator_ends_the_stream_with_its_error() {
+    let provider = lookup::from_fn(async |key| {
+        if key == "7" { Err(LookupError::new(FailureKind::Rejected, "no sevens")) } else { Ok(Rows::None) }
+    });
+    let mut elements = Driver::new(&Options::default(), provider).unwrap().enrich(records(20)).into_stream();
+    let mut last = None;
+    while let Some(element) = elements.next().await {
+        last = Some(element);
+    }
+    let error = last.unwrap().expect_err("the stream ends with it");
+    assert_eq!(error.to_string(), "the lookup of 7 failed: rejected: no sevens");
+}
+
+#[tokio::test]
+async fn options_that_cannot_be_used_are_refused_before_the_first_record() {
+    let options = Options { timeout: Some(Duration::ZERO), ..Options::default() };
+    let Err(error) = Driver::new(&options, lookup::from_fn(async |_| Ok(Rows::None))) else { panic!("refused") };
+    assert_eq!(error.to_string(), "option timeout: 0 leaves no time for any lookup; `none` sets no timeout");
+}

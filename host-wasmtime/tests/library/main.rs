@@ -1,0 +1,6 @@
+//! The driver and its providers, as a program that embeds them sees them.
+
+mod driver;
+mod lifetimes;
+mod providers;
+mod snapshots;
