@@ -3,18 +3,16 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
-
 use crate::EventTime;
 
 /// One element of the stream, to be joined.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// When it happened; [`EventTime::NONE`] where that is not known.
     pub event_time: EventTime,
     /// What to look up; none joins the record with no rows, without a call.
     pub key: Option<Bytes>,
-    /// What keeps its order in key-ordered mode; the lookup key where there is none.
+    /// What keeps its order in key-ordered mode; the lookup key where there is none. An empty one is none.
     pub order_key: Option<Bytes>,
     /// Travels with the record, unread.
     pub payload: Bytes,
@@ -35,6 +33,11 @@ impl Record {
     #[must_use]
     pub fn at(self, event_time: EventTime) -> Self {
         Self { event_time, ..self }
+    }
+
+    /// What keeps its order in key-ordered mode, if anything does.
+    pub(crate) fn order_key(&self) -> Option<&Bytes> {
+        self.order_key.as_ref().filter(|key| !key.is_empty()).or(self.key.as_ref())
     }
 
     /// The bytes that it holds while it is in flight.

@@ -1,26 +1,35 @@
 //! A snapshot's bytes.
 //!
-//! `LKSD`, the format's number (two bytes, little-endian), the body in postcard's encoding, and the
-//! CRC-32 of all of that (four bytes, little-endian). The body says which order the operator kept
-//! and lists the elements accepted and not yet emitted, in order of arrival. It holds no answers,
-//! attempts, timers or deadlines: restored lookups start anew.
+//! All numbers are little-endian. A header: `LKSD`, the format's number (2 bytes), 1 where order
+//! keys had a meaning and else 0 (1 byte), and the number of elements (8 bytes). Then the elements
+//! accepted and not yet emitted, in order of arrival, each a kind (1 byte) and an event time (8
+//! bytes), and for a record its key, order key and payload, each a length (4 bytes; the greatest
+//! value where there is none) and so many bytes. Last the CRC-32 of all of that (4 bytes).
 //!
-//! A format is never changed, only followed by another number; old ones stay readable.
+//! There are no answers, attempts, timers or deadlines in it: restored lookups start anew. A format
+//! is never changed, only followed by another number; old ones stay readable.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{collections::VecDeque, format, string::String, vec::Vec};
 
-use serde::{Deserialize, Serialize};
+use bytes::Bytes;
 
-use crate::{Order, Record, RefusedOption, queue::BarrierKind};
+use crate::{EventTime, Order, Record, RefusedOption, queue::BarrierKind};
 
 const MAGIC: [u8; 4] = *b"LKSD";
 const FORMAT: u16 = 1;
-static CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
-const HEADER: usize = 6;
 const CHECKSUM: usize = 4;
+static CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 
-/// An element in a snapshot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+const RECORD: u8 = 0;
+const WATERMARK: u8 = 1;
+const IDLE: u8 = 2;
+const ACTIVE: u8 = 3;
+
+/// The length of what is not there.
+const NONE: u32 = u32::MAX;
+
+/// An element of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SavedElement {
     Record(Record),
     Barrier(BarrierKind),
@@ -33,14 +42,6 @@ impl SavedElement {
             Self::Barrier(_) => None,
         }
     }
-}
-
-/// A snapshot's content. `E` is [`SavedElement`], owned or borrowed.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Snapshot<E> {
-    /// Whether order keys had a meaning.
-    pub(crate) key_ordered: bool,
-    pub(crate) elements: Vec<E>,
 }
 
 /// A snapshot cannot be restored.
@@ -57,53 +58,127 @@ pub enum SnapshotError {
     Options(#[from] RefusedOption),
 }
 
-impl<E: Serialize> Snapshot<E> {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+/// Writes a snapshot, element by element.
+pub(crate) struct SnapshotWriter {
+    bytes: Vec<u8>,
+}
+
+impl SnapshotWriter {
+    pub(crate) fn new(order: Order, elements: usize) -> Self {
         let mut bytes = Vec::from(MAGIC);
         bytes.extend(FORMAT.to_le_bytes());
-        let mut bytes = postcard::to_extend(self, bytes).expect("a list of elements has a length");
-        bytes.extend(CRC.checksum(&bytes).to_le_bytes());
-        bytes
+        bytes.push(u8::from(order == Order::KeyOrdered));
+        bytes.extend((elements as u64).to_le_bytes());
+        Self { bytes }
+    }
+
+    pub(crate) fn record(&mut self, record: &Record) {
+        self.element(RECORD, record.event_time);
+        for field in [record.key.as_ref(), record.order_key.as_ref(), Some(&record.payload)] {
+            self.bytes.extend(field.map_or(NONE, |field| field.len() as u32).to_le_bytes());
+            self.bytes.extend_from_slice(field.map_or(&[], |field| field));
+        }
+    }
+
+    pub(crate) fn barrier(&mut self, kind: BarrierKind) {
+        match kind {
+            BarrierKind::Watermark(time) => self.element(WATERMARK, time),
+            BarrierKind::Idle => self.element(IDLE, EventTime::NONE),
+            BarrierKind::Active => self.element(ACTIVE, EventTime::NONE),
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        self.bytes.extend(CRC.checksum(&self.bytes).to_le_bytes());
+        self.bytes
+    }
+
+    fn element(&mut self, kind: u8, time: EventTime) {
+        self.bytes.push(kind);
+        self.bytes.extend(time.0.to_le_bytes());
     }
 }
 
-impl Snapshot<SavedElement> {
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        let corrupt = |why: &str| SnapshotError::Corrupt(why.into());
-        if !bytes.starts_with(&MAGIC) {
-            return Err(corrupt("it does not begin as a snapshot does"));
-        }
-        if bytes.len() < HEADER + CHECKSUM {
-            return Err(corrupt("it is cut off"));
-        }
-        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
-        if CRC.checksum(content).to_le_bytes() != checksum {
-            return Err(corrupt("its checksum does not match; it was changed or cut off"));
-        }
-        let format = u16::from_le_bytes([content[4], content[5]]);
-        if format != FORMAT {
-            return Err(SnapshotError::Incompatible(alloc::format!(
-                "it has format {format}; this operator reads format {FORMAT}"
-            )));
-        }
-        let (snapshot, rest) =
-            postcard::take_from_bytes::<Self>(&content[HEADER..]).map_err(|_| corrupt("its body cannot be read"))?;
-        if !rest.is_empty() {
-            return Err(corrupt("it goes on after its end"));
-        }
-        Ok(snapshot)
+/// The elements of a snapshot for an operator that keeps `order`.
+pub(crate) fn read(bytes: &[u8], order: Order) -> Result<VecDeque<SavedElement>, SnapshotError> {
+    let corrupt = |why: &str| SnapshotError::Corrupt(why.into());
+    if !bytes.starts_with(&MAGIC) {
+        return Err(corrupt("it does not begin as a snapshot does"));
+    }
+    let cut_off = || corrupt("it is cut off");
+    let (content, checksum) = bytes.split_last_chunk::<CHECKSUM>().ok_or_else(cut_off)?;
+    if CRC.checksum(content).to_le_bytes() != *checksum {
+        return Err(corrupt("its checksum does not match; it was changed or cut off"));
+    }
+    let mut reader = Reader { rest: content };
+    reader.take::<4>().ok_or_else(cut_off)?;
+    let format = reader.take().map(u16::from_le_bytes).ok_or_else(cut_off)?;
+    if format != FORMAT {
+        let why = format!("it has format {format}, and this operator reads format {FORMAT}");
+        return Err(SnapshotError::Incompatible(why));
+    }
+    let [key_ordered] = reader.take().ok_or_else(cut_off)?;
+    fits(key_ordered == 1, order)?;
+    let count = reader.take().map(u64::from_le_bytes).ok_or_else(cut_off)?;
+    let mut elements = VecDeque::new();
+    for _ in 0..count {
+        elements.push_back(reader.element().ok_or_else(|| corrupt("its elements cannot be read"))?);
+    }
+    if !reader.rest.is_empty() {
+        return Err(corrupt("it goes on after its last element"));
+    }
+    Ok(elements)
+}
+
+fn fits(key_ordered: bool, order: Order) -> Result<(), SnapshotError> {
+    if key_ordered == (order == Order::KeyOrdered) {
+        return Ok(());
+    }
+    let name = |key_ordered| if key_ordered { "key-ordered" } else { "ordered or unordered" };
+    Err(SnapshotError::Incompatible(format!(
+        "it was taken with order {}, and the option is {}; which records wait for which would change",
+        name(key_ordered),
+        name(!key_ordered),
+    )))
+}
+
+/// What is left to read.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.rest.split_first_chunk::<N>()?;
+        self.rest = rest;
+        Some(*taken)
     }
 
-    pub(crate) fn fits(&self, order: Order) -> Result<(), SnapshotError> {
-        let key_ordered = order == Order::KeyOrdered;
-        if self.key_ordered == key_ordered {
-            return Ok(());
+    /// None where nothing can be read; within it none for what was not there.
+    fn field(&mut self) -> Option<Option<Bytes>> {
+        let length = u32::from_le_bytes(self.take()?);
+        if length == NONE {
+            return Some(None);
         }
-        let name = |key_ordered| if key_ordered { "key-ordered" } else { "ordered or unordered" };
-        Err(SnapshotError::Incompatible(alloc::format!(
-            "it was taken with order {}, and the option is {}; which records wait for which would change",
-            name(self.key_ordered),
-            name(key_ordered),
-        )))
+        let (field, rest) = self.rest.split_at_checked(length as usize)?;
+        self.rest = rest;
+        Some(Some(Bytes::copy_from_slice(field)))
+    }
+
+    fn element(&mut self) -> Option<SavedElement> {
+        let [kind] = self.take()?;
+        let time = EventTime(i64::from_le_bytes(self.take()?));
+        Some(match kind {
+            RECORD => SavedElement::Record(Record {
+                event_time: time,
+                key: self.field()?,
+                order_key: self.field()?,
+                payload: self.field()??,
+            }),
+            WATERMARK => SavedElement::Barrier(BarrierKind::Watermark(time)),
+            IDLE => SavedElement::Barrier(BarrierKind::Idle),
+            ACTIVE => SavedElement::Barrier(BarrierKind::Active),
+            _ => return None,
+        })
     }
 }

@@ -2,10 +2,8 @@
 
 use core::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 /// Event time in milliseconds since the Unix epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventTime(pub i64);
 
 impl EventTime {

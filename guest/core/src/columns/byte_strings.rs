@@ -87,6 +87,12 @@ pub struct ByteStringsBuilder {
 }
 
 impl ByteStringsBuilder {
+    /// So many empty strings.
+    #[must_use]
+    pub fn empty_strings(count: usize) -> Self {
+        Self { ends: alloc::vec![0; count], bytes: Vec::new() }
+    }
+
     /// Appends one string.
     ///
     /// # Panics

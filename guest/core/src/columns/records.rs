@@ -69,7 +69,7 @@ impl RecordBatch {
         (0..self.len()).map(move |row| Record {
             event_time: EventTime(self.event_times[row]),
             key: keyless.next_if_eq(&(row as u32)).is_none().then(|| self.keys.get(row)),
-            order_key: self.order_keys.as_ref().map(|keys| keys.get(row)),
+            order_key: self.order_keys.as_ref().map(|keys| keys.get(row)).filter(|key| !key.is_empty()),
             payload: self.payloads.get(row),
         })
     }
@@ -99,15 +99,14 @@ impl RecordBatchBuilder {
         if key.is_none() {
             self.keyless.push(row as u32);
         }
-        if record.order_key.is_some() && self.order_keys.is_none() {
-            // The records before it keep their lookup keys' order.
-            let keys = core::mem::take(&mut self.keys);
-            self.order_keys = Some(keys.clone());
-            self.keys = keys;
-        }
         self.keys.push(key.unwrap_or_default());
+        let order_key = record.order_key.as_deref().unwrap_or_default();
+        if !order_key.is_empty() && self.order_keys.is_none() {
+            // The records before it have none.
+            self.order_keys = Some(ByteStringsBuilder::empty_strings(row));
+        }
         if let Some(order_keys) = &mut self.order_keys {
-            order_keys.push(record.order_key.as_deref().or(key).unwrap_or_default());
+            order_keys.push(order_key);
         }
         self.payloads.push(&record.payload);
     }

@@ -102,7 +102,7 @@ impl Operator {
 
     fn admit_record(&mut self, record: Record) -> Result<(), crate::OperatorError> {
         let order_key = match self.options.order {
-            Order::KeyOrdered => record.order_key.clone().or_else(|| record.key.clone()),
+            Order::KeyOrdered => record.order_key().cloned(),
             Order::Ordered | Order::Unordered => None,
         };
         self.queued_bytes += record.held_bytes();

@@ -200,8 +200,7 @@ impl Operator {
         if self.options.order != Order::KeyOrdered {
             return Ok(None);
         }
-        let order_key = record.record.order_key.as_ref().or(record.record.key.as_ref());
-        Ok(order_key.and_then(|key| self.keys.release(key)))
+        Ok(record.record.order_key().and_then(|key| self.keys.release(key)))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Snapshot and restore.
 
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::vec::Vec;
 
 use super::{Operator, arrivals::Queued};
 use crate::{
-    Instant, OperatorError, Options, Order, SnapshotError,
-    snapshot::{SavedElement, Snapshot},
+    Instant, OperatorError, Options, SnapshotError,
+    snapshot::{self, SavedElement, SnapshotWriter},
 };
 
 impl Operator {
@@ -16,15 +16,21 @@ impl Operator {
     /// [`OperatorError::Spent`] once it failed: restore the snapshot before that.
     pub fn snapshot(&self) -> Result<Vec<u8>, OperatorError> {
         self.check()?;
-        let queued = self.queued().into_iter().map(|element| match element {
-            Queued::Record(_, record) => SavedElement::Record(record.record.clone()),
-            Queued::Barrier(barrier) => SavedElement::Barrier(barrier.kind),
-        });
-        let snapshot = Snapshot {
-            key_ordered: self.options.order == Order::KeyOrdered,
-            elements: queued.chain(self.backlog.iter().cloned()).collect(),
-        };
-        Ok(snapshot.encode())
+        let queued = self.queued();
+        let mut writer = SnapshotWriter::new(self.options.order, queued.len() + self.backlog.len());
+        for element in queued {
+            match element {
+                Queued::Record(_, record) => writer.record(&record.record),
+                Queued::Barrier(barrier) => writer.barrier(barrier.kind),
+            }
+        }
+        for element in &self.backlog {
+            match element {
+                SavedElement::Record(record) => writer.record(record),
+                SavedElement::Barrier(kind) => writer.barrier(*kind),
+            }
+        }
+        Ok(writer.finish())
     }
 
     /// An operator that goes on where `snapshot` left off.
@@ -38,9 +44,7 @@ impl Operator {
     /// [`SnapshotError`], with what does not fit.
     pub fn restore(options: Options, snapshot: &[u8], now: Instant) -> Result<Self, SnapshotError> {
         let mut operator = Self::open(options, now)?;
-        let snapshot = Snapshot::decode(snapshot)?;
-        snapshot.fits(operator.options.order)?;
-        operator.backlog = VecDeque::from(snapshot.elements);
+        operator.backlog = snapshot::read(snapshot, operator.options.order)?;
         operator.counters.restored = operator.backlog.iter().filter_map(SavedElement::record).count() as u64;
         operator.admit_backlog();
         Ok(operator)

@@ -18,7 +18,7 @@ pub(crate) struct Barrier {
     pub(crate) kind: BarrierKind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BarrierKind {
     Watermark(EventTime),
     Idle,
