@@ -1,2 +1,44 @@
-//! x
-fn main() {}
+//! Lookaside's task runner: `cargo xtask demo`, `cargo xtask test` and the rest.
+
+mod demo;
+mod scenarios;
+mod setup;
+mod shell;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Builds, shows and tests Lookaside; sets up what that needs.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Enrich real flights with real airports, and show why asynchrony pays.
+    Demo,
+    /// Set up and run every test there is.
+    Test,
+    /// Run scenario files on a host; ends with `N passed, N failed`.
+    Scenarios(scenarios::Arguments),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().task {
+        Task::Demo => demo::run_demo(),
+        Task::Test => test::run_all(),
+        Task::Scenarios(arguments) => scenarios::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("cargo xtask: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

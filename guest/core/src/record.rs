@@ -2,8 +2,8 @@
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 
-use bytes::Bytes;
 use crate::EventTime;
+use bytes::Bytes;
 
 /// One element of the stream, to be joined.
 #[derive(Debug, Clone, PartialEq, Eq)]

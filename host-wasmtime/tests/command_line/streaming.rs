@@ -119,7 +119,7 @@ fn a_signal_asks_why_the_run_stands_still() {
     input.write_all(b"{\"id\":1}\n").unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     std::thread::sleep(Duration::from_millis(500));
-    assert!(Command::new("kill").args(["-USR1", &child.id().to_string()]).status().unwrap().success());
+    assert!(Command::new("sh").args(["-c", &format!("kill -USR1 {}", child.id())]).status().unwrap().success());
     let mut told = String::new();
     errors.read_line(&mut told).unwrap();
     assert_eq!(told, "lookaside: 1 in flight, oldest first:\n");
