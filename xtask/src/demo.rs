@@ -36,7 +36,10 @@ pub(crate) fn run_demo() -> Result<(), Failure> {
     let output = folder.path().join("joined.ndjson").display().to_string();
 
     println!("\n2,000 US flights, each joined with the airport that it leaves from:\n");
-    println!("  lookaside {}\n", FLIGHTS[..FLIGHTS.len() - 2].iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+    println!(
+        "  lookaside {}\n",
+        FLIGHTS[..FLIGHTS.len() - 2].iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    );
     let stats = lookaside(&["--order", "unordered", "-o", &output])?;
     for line in std::fs::read_to_string(&output)?.lines().take(3) {
         println!("  {}", joined(line)?);
