@@ -30,9 +30,9 @@ pub mod source;
 pub use component::OperatorComponent;
 pub use driver::{Driver, DriverError, Input};
 pub use lookaside_core::{
-    Answer, Element, EventTime, FailureKind, InFlight, Instant, JoinedRecord, LookupError, LookupFailed, Multiplier,
-    Options, Order, Outcome, Policy, PollState, Record, RefusedOption, Request, RequestId, Retry, RetryOn, Rows, Stats,
-    Verdict, WaitsFor, columns,
+    Answer, CacheOptions, Element, EventTime, FailureKind, InFlight, Instant, JoinedRecord, LookupError, LookupFailed,
+    Multiplier, Options, Order, Outcome, Policy, PollState, Record, RefusedOption, Request, RequestId, Retry, RetryOn,
+    Rows, Stats, Verdict, WaitsFor, columns,
 };
 pub use lookup::{Lookup, LookupBatch, LookupProvider};
 pub use mailbox::Mailbox;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use lookaside_core::{
-    Answer, Element, EventTime, FailureKind, Instant, JoinedRecord, LookupError, Options, Outcome, PollState, Record,
-    RequestId, Rows, Verdict,
+    Answer, Element, EventTime, FailureKind, InFlight, Instant, JoinedRecord, LookupError, Options, Outcome, PollState,
+    Record, RequestId, Rows, Verdict, WaitsFor,
 };
 
 use crate::{
@@ -48,6 +48,7 @@ pub fn run(scenario: &Scenario, kind: HostKind) -> Result<(), Mismatch> {
         now: Instant(0),
         ids: HashMap::new(),
         order_keys: HashMap::new(),
+        names: HashMap::new(),
         snapshots: HashMap::new(),
     };
     for step in &scenario.steps {
@@ -64,6 +65,8 @@ struct Run {
     /// The request id of each record that was looked up.
     ids: HashMap<String, RequestId>,
     order_keys: HashMap<String, String>,
+    /// The records' names, by what a look at the operator shows of them.
+    names: HashMap<(String, EventTime), String>,
     snapshots: HashMap<String, Vec<u8>>,
 }
 
@@ -84,7 +87,7 @@ impl Run {
         let came = self.carry_out(&step.command);
         let starts: Vec<String> = (self.host.take_requests().into_iter())
             .map(|request| {
-                let name = text(&request.key);
+                let name = name_of(request.payload.as_deref().unwrap_or_default());
                 self.ids.insert(name.clone(), request.id);
                 format!("{name}#{}", request.attempt)
             })
@@ -119,7 +122,9 @@ impl Run {
 
     fn carry_out(&mut self, command: &Command) -> Came {
         match command {
-            Command::Push { name, event_time, order_key, bytes, keyless } => {
+            Command::Push { name, lookup_key, event_time, order_key, bytes, keyless } => {
+                let key = lookup_key.clone().unwrap_or_else(|| name.clone());
+                self.names.insert((key.clone(), *event_time), name.clone());
                 if let Some(key) = order_key {
                     self.order_keys.insert(name.clone(), key.clone());
                 }
@@ -127,7 +132,7 @@ impl Run {
                 payload.resize(payload.len() + bytes, b'.');
                 let record = Record {
                     event_time: *event_time,
-                    key: (!keyless).then(|| name.clone().into()),
+                    key: (!keyless).then(|| key.into()),
                     order_key: order_key.clone().map(Into::into),
                     payload: payload.into(),
                 };
@@ -173,6 +178,23 @@ impl Run {
                 let queued = stats.in_flight + stats.barriers_in_flight;
                 format!("queued={queued} inflight={} timer={timer}", stats.lookups_in_flight).into()
             }
+            Command::Cache => {
+                let stats = self.host.stats();
+                format!(
+                    "hits={} misses={} shared={} evictions={} entries={}",
+                    stats.cache_hits,
+                    stats.cache_misses,
+                    stats.cache_shared,
+                    stats.cache_evictions,
+                    stats.cache_entries
+                )
+                .into()
+            }
+            Command::Inspect => {
+                let views = self.host.inspect(self.now);
+                let shown: Vec<String> = views.iter().map(|view| self.show_view(view)).collect();
+                format!("[{}]", shown.join(" ")).into()
+            }
         }
     }
 
@@ -209,13 +231,11 @@ impl Run {
                 break;
             }
         }
-        let ended = self.host.inspect(self.now);
-        let timed_out = |name: &&String| {
-            ended.iter().any(|view| {
-                view.outcome == Some(Outcome::TimedOut) && view.key.as_ref().is_some_and(|key| text(key) == **name)
-            })
-        };
-        came.timeouts = open.iter().map(|(_, name)| name).filter(timed_out).cloned().collect();
+        let ended: Vec<String> = (self.host.inspect(self.now).iter())
+            .filter(|view| view.outcome == Some(Outcome::TimedOut))
+            .filter_map(|view| self.name(view))
+            .collect();
+        came.timeouts = open.into_iter().map(|(_, name)| name).filter(|name| ended.contains(name)).collect();
         came
     }
 
@@ -223,10 +243,15 @@ impl Run {
     fn open_records(&mut self) -> Vec<(Instant, String)> {
         let views = self.host.inspect(self.now);
         let mut open: Vec<(Instant, String)> = (views.iter().filter(|view| view.outcome.is_none()))
-            .filter_map(|view| Some((view.deadline?, text(view.key.as_ref()?))))
+            .filter_map(|view| Some((view.deadline?, self.name(view)?)))
             .collect();
         open.sort_by_key(|(deadline, _)| *deadline);
         open
+    }
+
+    /// A record's name, by its key and event time.
+    fn name(&self, view: &InFlight) -> Option<String> {
+        self.names.get(&(text(view.key.as_ref()?), view.event_time)).cloned()
     }
 
     fn restore(&mut self, name: &str, changed: &[(String, String)]) -> Came {
@@ -246,6 +271,25 @@ impl Run {
             }
             Err(refusal) => refused(&refusal),
         }
+    }
+
+    /// `r1:answer/30ms/2` waits for an answer, is 30 ms old and in its second attempt.
+    fn show_view(&self, view: &InFlight) -> String {
+        let name = match (view.barrier, view.event_time) {
+            (true, EventTime::NONE) => "status".into(),
+            (true, time) => format!("W{}", time.0),
+            (false, _) => self.name(view).unwrap_or_else(|| "keyless".into()),
+        };
+        let waits_for = match view.waits_for {
+            WaitsFor::Slot => "slot",
+            WaitsFor::Key => "key",
+            WaitsFor::Answer => "answer",
+            WaitsFor::Retry => "retry",
+            WaitsFor::Order => "order",
+            WaitsFor::Downstream => "downstream",
+        };
+        let error = view.last_error.as_ref().map(|error| format!("/{}", error.replace(' ', "-"))).unwrap_or_default();
+        format!("{name}:{waits_for}/{}ms/{}{error}", view.age.as_millis(), view.attempts)
     }
 
     fn show(&self, elements: &[Element]) -> Vec<String> {
@@ -304,7 +348,8 @@ fn list(
     snapshot: &[u8],
     order_keys: &HashMap<String, String>,
 ) -> Result<Vec<String>, Refusal> {
-    let options = Options { capacity: 1_000.try_into().expect("not zero"), timeout: None, ..options.clone() };
+    let options =
+        Options { capacity: 1_000.try_into().expect("not zero"), timeout: None, cache: None, ..options.clone() };
     let mut host = kind.restore(&options, snapshot)?;
     let mut listed = Vec::new();
     loop {
@@ -318,7 +363,7 @@ fn list(
         }
         listed.extend(elements.iter().map(|element| match element {
             Element::Joined(joined) => {
-                let name = joined.record.key.as_ref().map_or("keyless".into(), |key| text(key));
+                let name = name_of(&joined.record.payload);
                 let time = match joined.record.event_time {
                     EventTime::NONE => String::new(),
                     time => format!("@{}", time.0),
@@ -336,6 +381,11 @@ fn list(
 
 fn show_time(time: EventTime) -> String {
     if time == EventTime::NONE { "-".into() } else { time.0.to_string() }
+}
+
+/// A record's name, from its payload.
+fn name_of(payload: &[u8]) -> String {
+    text(payload).trim_end_matches('.').to_owned()
 }
 
 fn text(bytes: &[u8]) -> String {

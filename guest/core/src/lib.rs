@@ -28,8 +28,10 @@
 
 extern crate alloc;
 
+mod cache;
 pub mod columns;
 mod error;
+mod flights;
 mod inspect;
 mod key_order;
 mod lookup;
@@ -44,6 +46,7 @@ mod stats;
 mod time;
 mod timers;
 
+pub use cache::CacheOptions;
 pub use error::{LookupFailed, OperatorError, PushError};
 pub use inspect::{InFlight, WaitsFor};
 pub use lookup::{Answer, FailureKind, LookupError, Request, RequestId, Verdict};

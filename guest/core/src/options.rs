@@ -8,7 +8,7 @@ use alloc::{
 };
 use core::{num::NonZeroU32, time::Duration};
 
-use crate::{Outcome, Retry, RetryOn, slots::MAX_SLOTS, time::nanos};
+use crate::{CacheOptions, Outcome, Retry, RetryOn, slots::MAX_SLOTS, time::nanos};
 
 /// In which order records leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,6 +53,9 @@ pub struct Options {
     pub on_timeout: Policy,
     /// When a record gets another attempt.
     pub retry: Retry,
+    /// What was found is used again, and equal keys that are looked up at the same time share one
+    /// lookup. None makes a lookup for each record.
+    pub cache: Option<CacheOptions>,
     /// Whether requests carry the records' payloads.
     pub request_payload: bool,
 }
@@ -68,6 +71,7 @@ impl Default for Options {
             on_failure: Policy::Fail,
             on_timeout: Policy::Fail,
             retry: Retry::default(),
+            cache: None,
             request_payload: false,
         }
     }
@@ -90,6 +94,8 @@ const RETRY_ON: &[(&str, RetryOn)] =
     &[("none", RetryOn::None), ("failure", RetryOn::Failure), ("missing", RetryOn::Missing), ("both", RetryOn::Both)];
 const BOOLEANS: &[(&str, bool)] = &[("true", true), ("false", false)];
 
+const UNKNOWN: &str = "it is unknown; the contract lists the options there are";
+
 impl Options {
     /// The options that `pairs` name; the defaults for the rest.
     ///
@@ -99,23 +105,33 @@ impl Options {
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, RefusedOption> {
         let mut options = Self::default();
         let mut seen = Vec::new();
+        let mut cache = CacheOptions::with_max_bytes(0);
         for (name, text) in pairs {
             let refuse = |reason: String| RefusedOption { name: name.to_owned(), reason };
             if seen.contains(&name) {
                 return Err(refuse("it is given twice".to_owned()));
             }
             seen.push(name);
-            options.set(name, text).map_err(refuse)?;
+            let cached = name.strip_prefix("cache-").map(|name| (&mut cache, name));
+            match cached {
+                Some((cache, name)) => set_cache(cache, name, text).map_err(refuse)?,
+                None => options.set(name, text).map_err(refuse)?,
+            }
         }
-        let options = options.checked()?;
-        Ok(options)
+        if cache.max_bytes > 0 {
+            options.cache = Some(cache);
+        } else if let Some(name) = seen.iter().find(|name| name.starts_with("cache-") && **name != "cache-max-bytes") {
+            let reason = "there is no cache without cache-max-bytes".to_owned();
+            return Err(RefusedOption { name: (*name).to_owned(), reason });
+        }
+        options.checked()
     }
 
     /// Every option as its name and its text; [`Self::from_pairs`] reads them back.
     #[must_use]
     pub fn to_pairs(&self) -> Vec<(&'static str, String)> {
         let optional = |value: Option<u64>| value.map_or("none".to_owned(), |value| value.to_string());
-        [
+        let pairs = [
             ("order", word(ORDERS, self.order)),
             ("capacity", self.capacity.to_string()),
             ("max-bytes", optional(self.max_bytes)),
@@ -130,8 +146,17 @@ impl Options {
             ("retry-max-delay", optional(self.retry.max_delay.map(nanos))),
             ("retry-jitter-seed", optional(self.retry.jitter_seed)),
             ("request-payload", word(BOOLEANS, self.request_payload)),
-        ]
-        .into()
+        ];
+        let mut pairs = Vec::from(pairs);
+        if let Some(cache) = &self.cache {
+            pairs.extend([
+                ("cache-max-bytes", cache.max_bytes.to_string()),
+                ("cache-expire-after-write", optional(cache.expire_after_write.map(nanos))),
+                ("cache-expire-after-access", optional(cache.expire_after_access.map(nanos))),
+                ("cache-missing-expire-after-write", optional(cache.missing_expire_after_write.map(nanos))),
+            ]);
+        }
+        pairs
     }
 
     /// The same options, if they can be used together.
@@ -149,6 +174,9 @@ impl Options {
         }
         if self.timeout == Some(Duration::ZERO) {
             return refuse("timeout", "0 leaves no time for any lookup; `none` sets no timeout".to_owned());
+        }
+        if self.cache.as_ref().is_some_and(|cache| cache.max_bytes == 0) {
+            return refuse("cache-max-bytes", "0 bytes keep nothing; `none` is no cache".to_owned());
         }
         Ok(self)
     }
@@ -189,11 +217,28 @@ impl Options {
             "retry-jitter-seed" => self.retry.jitter_seed = optional(text)?,
             "request-payload" => self.request_payload = choice(BOOLEANS, text)?,
             _ => {
-                return Err("it is unknown; the contract lists the options there are".to_owned());
+                return Err(UNKNOWN.to_owned());
             }
         }
         Ok(())
     }
+}
+
+/// Sets an option of the cache; `max_bytes` 0 stands for no cache.
+fn set_cache(cache: &mut CacheOptions, name: &str, text: &str) -> Result<(), String> {
+    match name {
+        "max-bytes" => {
+            cache.max_bytes = optional(text)?.unwrap_or(0);
+            if text != "none" && cache.max_bytes == 0 {
+                return Err("0 bytes keep nothing; `none` is no cache".to_owned());
+            }
+        }
+        "expire-after-write" => cache.expire_after_write = optional(text)?.map(Duration::from_nanos),
+        "expire-after-access" => cache.expire_after_access = optional(text)?.map(Duration::from_nanos),
+        "missing-expire-after-write" => cache.missing_expire_after_write = optional(text)?.map(Duration::from_nanos),
+        _ => return Err(UNKNOWN.to_owned()),
+    }
+    Ok(())
 }
 
 fn choice<T: Copy>(choices: &[(&str, T)], text: &str) -> Result<T, String> {
@@ -244,6 +289,12 @@ mod tests {
                 max_delay: Some(Duration::from_secs(9)),
                 jitter_seed: Some(u64::MAX),
             },
+            cache: Some(CacheOptions {
+                max_bytes: 1 << 20,
+                expire_after_write: Some(Duration::from_secs(1)),
+                expire_after_access: None,
+                missing_expire_after_write: None,
+            }),
             request_payload: true,
         };
         let pairs = options.to_pairs();
@@ -267,6 +318,9 @@ mod tests {
             ("retry-multiplier", "NaN"),
             ("request-payload", "yes"),
             ("Order", "ordered"),
+            ("cache-max-bytes", "0"),
+            ("cache-expire-after-write", "1000"),
+            ("cache-size", "1000"),
         ] {
             let refused = Options::from_pairs([(name, text)]).expect_err(name);
             assert_eq!(refused.name, name);

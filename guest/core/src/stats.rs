@@ -52,7 +52,7 @@ stats! {
     failed = "failed",
     /// Records whose deadline came first.
     timed_out = "timed-out",
-    /// Attempts started.
+    /// Lookups started.
     attempts = "attempts",
     /// Of these, the ones after a record's first.
     retries = "retries",
@@ -64,6 +64,18 @@ stats! {
     answers_late = "answers-late",
     /// Answers ignored since no such attempt was started.
     answers_unknown = "answers-unknown",
+    /// Attempts that the cache answered.
+    cache_hits = "cache-hits",
+    /// Attempts that the cache could not answer, and that made a lookup.
+    cache_misses = "cache-misses",
+    /// Attempts that waited for another record's lookup of the same key.
+    cache_shared = "cache-shared",
+    /// Entries that gave way for lack of room.
+    cache_evictions = "cache-evictions",
+    /// Gauge: entries in the cache.
+    cache_entries = "cache-entries",
+    /// Gauge: their bytes.
+    cache_bytes = "cache-bytes",
     /// Watermarks and statuses that went on.
     barriers_emitted = "barriers-emitted",
     /// Gauge: watermarks and statuses taken that have not left.

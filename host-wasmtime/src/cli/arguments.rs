@@ -9,7 +9,7 @@ use super::{
     lookup_address::LookupAddress,
 };
 use crate::{
-    Multiplier, Options, Order, Policy, Retry, RetryOn,
+    CacheOptions, Multiplier, Options, Order, Policy, Retry, RetryOn,
     join::{EventTimeFormat, FieldPath, RowsShape},
     lookup::Latency,
     source::Format,
@@ -223,6 +223,23 @@ pub(super) struct OperatorArguments {
     #[arg(long, value_name = "NUMBER")]
     retry_jitter_seed: Option<u64>,
 
+    /// Use what was found again, within so many bytes such as 64M; equal keys in flight then share
+    /// one lookup.
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    cache_max_bytes: Option<u64>,
+
+    /// Look up again what was found so long ago.
+    #[arg(long, value_name = "DURATION", requires = "cache_max_bytes")]
+    cache_expire_after_write: Option<OptionalDuration>,
+
+    /// Look up again what was not used for so long.
+    #[arg(long, value_name = "DURATION", requires = "cache_max_bytes")]
+    cache_expire_after_access: Option<OptionalDuration>,
+
+    /// Look up again what was missing so long ago; none looks up misses every time.
+    #[arg(long, value_name = "DURATION", default_value = "10s", requires = "cache_max_bytes")]
+    cache_missing_expire_after_write: OptionalDuration,
+
     /// Run another implementation of the operator: a component that exports it.
     #[arg(long, value_name = "FILE")]
     pub(super) component: Option<PathBuf>,
@@ -318,6 +335,12 @@ impl OperatorArguments {
                 max_delay: self.retry_max_delay,
                 jitter_seed: self.retry_jitter_seed,
             },
+            cache: self.cache_max_bytes.map(|max_bytes| CacheOptions {
+                max_bytes,
+                expire_after_write: self.cache_expire_after_write.and_then(|expiry| expiry.0),
+                expire_after_access: self.cache_expire_after_access.and_then(|expiry| expiry.0),
+                missing_expire_after_write: self.cache_missing_expire_after_write.0,
+            }),
             request_payload: false,
         }
     }

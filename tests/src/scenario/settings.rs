@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lookaside_core::{Multiplier, Options, Order, Policy, Retry, RetryOn};
+use lookaside_core::{CacheOptions, Multiplier, Options, Order, Policy, Retry, RetryOn};
 
 /// What a timed-out record shows, where the policy is to emit it.
 pub type TimedOutValues = Vec<String>;
@@ -23,7 +23,10 @@ impl Settings {
     ///
     /// The setting that has no meaning here.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut settings = Self { options: Options { timeout: None, ..Options::default() }, timed_out: Vec::new() };
+        let mut settings = Self {
+            options: Options { timeout: None, request_payload: true, ..Options::default() },
+            timed_out: Vec::new(),
+        };
         let mut has_mode = false;
         for word in words(text) {
             let (name, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is no NAME=VALUE"))?;
@@ -60,13 +63,24 @@ impl Settings {
             }
             ("on-missing", text) => self.options.on_missing = policy(text)?,
             ("on-failure", text) => self.options.on_failure = policy(text)?,
+            ("cache", entries) => self.cache().max_bytes = number::<u64>(entries)? * ENTRY_BYTES,
+            ("cache-write", ms) => self.cache().expire_after_write = duration(ms)?,
+            ("cache-access", ms) => self.cache().expire_after_access = duration(ms)?,
+            ("cache-missing", ms) => self.cache().missing_expire_after_write = duration(ms)?,
             ("retry", "none") => self.options.retry = Retry::default(),
             ("retry", text) => self.options.retry = retry(text)?,
             _ => return Err(format!("the setting `{name}={value}` has no meaning here")),
         }
         Ok(())
     }
+
+    fn cache(&mut self) -> &mut CacheOptions {
+        self.options.cache.get_or_insert(CacheOptions::with_max_bytes(0))
+    }
 }
+
+/// Bytes of an entry with a key and a row of one character each.
+const ENTRY_BYTES: u64 = 98;
 
 /// Splits at spaces outside of brackets.
 fn words(text: &str) -> Vec<String> {
@@ -90,6 +104,11 @@ fn words(text: &str) -> Vec<String> {
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.trim().parse().map_err(|_| format!("`{text}` is no number that fits"))
+}
+
+/// Milliseconds, or `none`.
+fn duration(text: &str) -> Result<Option<Duration>, String> {
+    if text == "none" { Ok(None) } else { Ok(Some(Duration::from_millis(number(text)?))) }
 }
 
 fn policy(text: &str) -> Result<Policy, String> {

@@ -20,8 +20,10 @@ pub struct Step {
 pub enum Command {
     /// Offers a record.
     Push {
-        /// Its name, which is its lookup key.
+        /// Its name, which is its lookup key where it has no other.
         name: String,
+        /// Its lookup key, where it is another.
+        lookup_key: Option<String>,
         /// Its event time.
         event_time: EventTime,
         /// What keeps its order in key-ordered mode.
@@ -76,6 +78,10 @@ pub enum Command {
     Finish,
     /// Looks at the gauges.
     State,
+    /// Looks at the cache's counters.
+    Cache,
+    /// Looks at what is in flight.
+    Inspect,
 }
 
 impl Step {
@@ -135,6 +141,8 @@ impl Command {
             }
             "finish" if rest.is_empty() => Ok(Self::Finish),
             "state" if rest.is_empty() => Ok(Self::State),
+            "cache" if rest.is_empty() => Ok(Self::Cache),
+            "inspect" if rest.is_empty() => Ok(Self::Inspect),
             _ => Err(unknown()),
         }
     }
@@ -144,11 +152,14 @@ impl Command {
 fn push(text: &str) -> Result<Command, String> {
     let mut words = text.split_whitespace();
     let name = words.next().ok_or("a record needs a name")?.to_owned();
-    let (mut event_time, mut order_key, mut bytes, mut keyless) = (EventTime::NONE, None, 0, false);
+    let (mut event_time, mut lookup_key, mut order_key) = (EventTime::NONE, None, None);
+    let (mut bytes, mut keyless) = (0, false);
     for word in words {
-        let wrong = || format!("`{word}` is none of @TIME, key=KEY, bytes=N, keyless");
+        let wrong = || format!("`{word}` is none of @TIME, lookup=KEY, key=KEY, bytes=N, keyless");
         if let Some(time) = word.strip_prefix('@') {
             event_time = EventTime(time.parse().map_err(|_| wrong())?);
+        } else if let Some(key) = word.strip_prefix("lookup=") {
+            lookup_key = Some(key.to_owned());
         } else if let Some(key) = word.strip_prefix("key=") {
             order_key = Some(key.to_owned());
         } else if let Some(length) = word.strip_prefix("bytes=") {
@@ -159,7 +170,7 @@ fn push(text: &str) -> Result<Command, String> {
             return Err(wrong());
         }
     }
-    Ok(Command::Push { name, event_time, order_key, bytes, keyless })
+    Ok(Command::Push { name, lookup_key, event_time, order_key, bytes, keyless })
 }
 
 /// `r1#2`.

@@ -113,6 +113,9 @@ impl Operator {
             accepted_at: self.now,
             segment: 0,
             attempt: 0,
+            lookups: 0,
+            missed: false,
+            flight: None,
             deadline: Instant::NEVER,
             last_error: None,
             state: RecordState::Blocked,
@@ -121,7 +124,8 @@ impl Operator {
         if order_key.is_some_and(|key| !self.keys.claim(key, slot)) {
             return Ok(());
         }
-        self.start(slot)
+        self.to_start.push_back(slot);
+        self.start_all()
     }
 
     fn admit_barrier(&mut self, kind: BarrierKind) {

@@ -5,136 +5,152 @@ use core::time::Duration;
 
 use super::{InFlightRecord, Operator, RecordState, arrivals::Queued, message_row};
 use crate::{
-    Answer, Instant, LookupError, OperatorError, Order, Outcome, Policy, Request, RequestId, Rows, Verdict,
+    Instant, LookupError, OperatorError, Order, Outcome, Policy, Request, RequestId, Rows,
     slots::{Found, Slot, Slots},
     timers::WaitingRetry,
 };
 
 impl Operator {
-    /// Takes the answer to an attempt, and says what became of it.
+    /// Makes the first attempts of the records whose turn has come.
     ///
-    /// An answer that was there before its record's deadline stands, however late it is handed
-    /// over, as long as [`Self::advance`] has not ended the record: hand over what has arrived
-    /// first, then advance.
-    ///
-    /// # Errors
-    ///
-    /// [`OperatorError::LookupFailed`] where the record ends as the policies do not allow,
-    /// [`OperatorError::Spent`] once the operator failed.
-    pub fn complete(&mut self, answer: Answer, now: Instant) -> Result<Verdict, OperatorError> {
-        self.see(now);
-        self.check()?;
-        let verdict = self.verdict(&answer);
-        match verdict {
-            Verdict::Accepted => self.counters.answers_accepted += 1,
-            Verdict::Stale => self.counters.answers_stale += 1,
-            Verdict::Late => self.counters.answers_late += 1,
-            Verdict::Unknown => self.counters.answers_unknown += 1,
-        }
-        if verdict == Verdict::Accepted
-            && let Found::Here(slot) = self.records.find(answer.id)
-        {
-            let arrival = answer.arrival.min(self.now);
-            match answer.result {
-                Ok(rows) => self.answered(slot, rows, arrival)?,
-                Err(error) => self.attempt_failed(slot, error, arrival)?,
-            }
-        }
-        Ok(verdict)
-    }
-
-    fn verdict(&self, answer: &Answer) -> Verdict {
-        match self.records.find(answer.id) {
-            Found::Never => Verdict::Unknown,
-            Found::Gone => Verdict::Stale,
-            Found::Here(slot) => {
-                let record = &self.records[slot];
-                if answer.attempt == 0 || answer.attempt > record.attempt {
-                    Verdict::Unknown
-                } else if answer.attempt < record.attempt || !matches!(record.state, RecordState::Running) {
-                    Verdict::Stale
-                } else if answer.arrival.min(self.now) >= record.deadline {
-                    Verdict::Late
-                } else {
-                    Verdict::Accepted
-                }
-            }
-        }
-    }
-
-    /// Makes the first attempt of `slot`'s record, and of those that only waited for its key.
-    pub(super) fn start(&mut self, slot: Slot) -> Result<(), OperatorError> {
-        let mut next = Some(slot);
-        while let Some(slot) = next {
-            let record = &mut self.records[slot];
-            if record.record.key.is_none() {
-                self.counters.keyless += 1;
-                next = self.end(slot, Outcome::Missing, Rows::None, || "it has no key".into())?;
-                continue;
-            }
-            self.lookups_in_flight += 1;
-            if let Some(timeout) = self.options.timeout {
-                let deadline = self.now.after(timeout);
-                record.deadline = deadline;
-                let records = &self.records;
-                self.deadlines.set(deadline, records.id(slot), |id| is_open(records, id));
-            }
-            self.attempt(slot);
-            return Ok(());
+    /// One that ends at once, by the cache or for want of a key, lets the next of its key start; so
+    /// this is a loop and no recursion.
+    pub(super) fn start_all(&mut self) -> Result<(), OperatorError> {
+        while let Some(slot) = self.to_start.pop_front() {
+            self.start(slot)?;
         }
         Ok(())
     }
 
-    /// Starts the next attempt of `slot`'s record.
-    pub(super) fn attempt(&mut self, slot: Slot) {
+    fn start(&mut self, slot: Slot) -> Result<(), OperatorError> {
+        let record = &mut self.records[slot];
+        if record.record.key.is_none() {
+            self.counters.keyless += 1;
+            return self.end(slot, Outcome::Missing, Rows::None, || "it has no key".into());
+        }
+        self.lookups_in_flight += 1;
+        if let Some(timeout) = self.options.timeout {
+            let deadline = self.now.after(timeout);
+            record.deadline = deadline;
+            let records = &self.records;
+            self.deadlines.set(deadline, records.id(slot), |id| is_open(records, id));
+        }
+        self.attempt(slot)
+    }
+
+    /// Makes the next attempt of `slot`'s record: by the cache, by a lookup of its key that runs
+    /// already, or by one of its own.
+    pub(super) fn attempt(&mut self, slot: Slot) -> Result<(), OperatorError> {
         let id = self.records.id(slot);
         let record = &mut self.records[slot];
         let Some(key) = record.record.key.clone() else { unreachable!("a record without a key is never looked up") };
         record.attempt += 1;
+        if let Some(cache) = &mut self.cache {
+            let missed = record.missed;
+            match cache.get(&key, self.now) {
+                // A retry on a miss goes past the cached miss.
+                Some(rows) if !(missed && rows.is_empty()) => {
+                    self.counters.cache_hits += 1;
+                    return self.answered(slot, rows, self.now);
+                }
+                _ => {}
+            }
+            if let Some(flight) = self.flights.find(&key) {
+                self.counters.cache_shared += 1;
+                record.state = RecordState::Sharing;
+                self.flights.join(flight, id);
+                return Ok(());
+            }
+            self.counters.cache_misses += 1;
+            record.flight = Some(self.flights.begin(key));
+        }
+        self.request(slot);
+        Ok(())
+    }
+
+    /// Asks for the lookup of `slot`'s record.
+    fn request(&mut self, slot: Slot) {
+        let id = self.records.id(slot);
+        let record = &mut self.records[slot];
         record.state = RecordState::Running;
+        record.lookups += 1;
         self.counters.attempts += 1;
-        self.counters.retries += u64::from(record.attempt > 1);
+        self.counters.retries += u64::from(record.lookups > 1);
         self.requests.push_back(Request {
             id,
             attempt: record.attempt,
             deadline: record.deadline,
-            key,
+            key: record.record.key.clone().unwrap_or_default(),
             payload: self.options.request_payload.then(|| record.record.payload.clone()),
         });
     }
 
-    /// Starts the attempts that wait, in order of arrival: the input has ended, so they are the last.
-    pub(super) fn start_waiting_attempts(&mut self) {
-        let waiting: Vec<Slot> = (self.queued().into_iter())
-            .filter_map(|element| match element {
-                Queued::Record(slot, record) if matches!(record.state, RecordState::Waiting) => Some(slot),
-                _ => None,
-            })
-            .collect();
-        for slot in waiting {
-            self.attempt(slot);
+    /// Where `slot`'s record makes a lookup for others too and will not see its end, has the next
+    /// of them make one: the provider may have given up the old one with its deadline.
+    pub(super) fn hand_over(&mut self, slot: Slot) {
+        let Some(flight) = self.records[slot].flight.take() else { return };
+        let records = &self.records;
+        let followers = self.flights.followers(flight);
+        let next = followers.iter().position(|&id| waits_for_another(records, id, self.now));
+        let Some(next) = next else {
+            self.flights.end(flight);
+            return;
+        };
+        let id = followers[next];
+        followers.drain(..=next);
+        if let Found::Here(next) = self.records.find(id) {
+            self.records[next].flight = Some(flight);
+            self.request(next);
         }
     }
 
-    fn answered(&mut self, slot: Slot, rows: Rows, arrival: Instant) -> Result<(), OperatorError> {
+    /// Starts the attempts that wait, in order of arrival: the input has ended, so they are the last.
+    pub(super) fn start_waiting_attempts(&mut self) -> Result<(), OperatorError> {
+        let waiting: Vec<RequestId> = (self.queued().into_iter())
+            .filter_map(|element| match element {
+                Queued::Record(slot, InFlightRecord { state: RecordState::Waiting, .. }) => Some(self.records.id(slot)),
+                _ => None,
+            })
+            .collect();
+        for id in waiting {
+            // One before it may have ended it: then its slot may be another's by now.
+            if let Found::Here(slot) = self.records.find(id)
+                && matches!(self.records[slot].state, RecordState::Waiting)
+            {
+                self.attempt(slot)?;
+                self.start_all()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An attempt of `slot`'s record ended with rows or a miss.
+    pub(super) fn answered(&mut self, slot: Slot, rows: Rows, arrival: Instant) -> Result<(), OperatorError> {
         if !rows.is_empty() {
             return self.finish(slot, Outcome::Found, rows, String::new);
         }
+        self.records[slot].missed = true;
         if self.options.retry.on.missing() && self.wait_for_retry(slot, arrival, None) {
             return Ok(());
         }
         self.finish(slot, Outcome::Missing, Rows::None, || "on-missing is fail".into())
     }
 
-    fn attempt_failed(&mut self, slot: Slot, error: LookupError, arrival: Instant) -> Result<(), OperatorError> {
-        self.records[slot].last_error = Some(format!("{error}").into_boxed_str());
+    /// An attempt of `slot`'s record failed.
+    pub(super) fn attempt_failed(
+        &mut self,
+        slot: Slot,
+        error: &LookupError,
+        arrival: Instant,
+    ) -> Result<(), OperatorError> {
+        let message = format!("{error}");
+        self.records[slot].last_error = Some(message.clone().into_boxed_str());
         if self.options.retry.on.failure()
             && error.kind.is_retryable()
             && self.wait_for_retry(slot, arrival, error.retry_after)
         {
             return Ok(());
         }
-        let message = format!("{error}");
         let row = message_row(&message);
         self.finish(slot, Outcome::Failed, row, || message)
     }
@@ -158,7 +174,7 @@ impl Operator {
         true
     }
 
-    /// Ends the lookup of `slot`'s record, and starts the next one of its key.
+    /// Ends the lookup of `slot`'s record.
     pub(super) fn finish(
         &mut self,
         slot: Slot,
@@ -170,20 +186,17 @@ impl Operator {
         if self.options.timeout.is_some() {
             self.deadlines.one_less();
         }
-        match self.end(slot, outcome, rows, why)? {
-            Some(next) => self.start(next),
-            None => Ok(()),
-        }
+        self.end(slot, outcome, rows, why)
     }
 
-    /// Gives `slot`'s record its one outcome, and gives the next record of its key.
+    /// Gives `slot`'s record its one outcome, and the next record of its key its turn.
     fn end(
         &mut self,
         slot: Slot,
         outcome: Outcome,
         rows: Rows,
         why: impl FnOnce() -> String,
-    ) -> Result<Option<Slot>, OperatorError> {
+    ) -> Result<(), OperatorError> {
         match outcome {
             Outcome::Found => self.counters.found += 1,
             Outcome::Missing => self.counters.missing += 1,
@@ -197,14 +210,22 @@ impl Operator {
         let record = &mut self.records[slot];
         record.state = RecordState::Done { outcome, rows };
         self.queue.record_done(slot, record.segment);
-        if self.options.order != Order::KeyOrdered {
-            return Ok(None);
+        if self.options.order == Order::KeyOrdered
+            && let Some(key) = record.record.order_key()
+        {
+            self.to_start.extend(self.keys.release(key));
         }
-        Ok(record.record.order_key().and_then(|key| self.keys.release(key)))
+        Ok(())
     }
 }
 
 /// Whether `id`'s record is in flight and has no outcome yet.
 pub(super) fn is_open(records: &Slots<InFlightRecord>, id: RequestId) -> bool {
     matches!(records.find(id), Found::Here(slot) if !records[slot].is_done())
+}
+
+/// Whether `id`'s record shares another's lookup and has time left.
+fn waits_for_another(records: &Slots<InFlightRecord>, id: RequestId, now: Instant) -> bool {
+    matches!(records.find(id), Found::Here(slot)
+        if matches!(records[slot].state, RecordState::Sharing) && records[slot].deadline > now)
 }

@@ -44,7 +44,7 @@ impl Operator {
     fn view_record(&self, slot: Slot, record: &InFlightRecord, held: bool, now: Instant) -> InFlight {
         let (waits_for, outcome) = match record.state {
             RecordState::Blocked => (WaitsFor::Key, None),
-            RecordState::Running => (WaitsFor::Answer, None),
+            RecordState::Running | RecordState::Sharing => (WaitsFor::Answer, None),
             RecordState::Waiting => (WaitsFor::Retry, None),
             RecordState::Done { outcome, .. } if held => (WaitsFor::Order, Some(outcome)),
             RecordState::Done { outcome, .. } => (WaitsFor::Downstream, Some(outcome)),

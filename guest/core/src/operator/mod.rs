@@ -1,6 +1,7 @@
 //! The operator: inputs change its state, outputs are taken one by one.
 
 mod admission;
+mod answers;
 mod arrivals;
 mod attempts;
 mod checkpoint;
@@ -18,6 +19,8 @@ use bytes::Bytes;
 use crate::{
     Element, EventTime, Instant, JoinedRecord, LookupFailed, OperatorError, Options, Outcome, PushError, Record,
     Request, Rows, Stats,
+    cache::Cache,
+    flights::Flights,
     key_order::KeyOrder,
     queue::{Barrier, BarrierKind, Ready, Segment, StreamElementQueue},
     slots::{Slot, Slots},
@@ -56,6 +59,10 @@ pub struct Operator {
     deadlines: Deadlines,
     retries: Retries,
     keys: KeyOrder,
+    cache: Option<Cache>,
+    flights: Flights,
+    /// Records whose turn has come: their key is free.
+    to_start: VecDeque<Slot>,
     now: Instant,
     /// The place in the stream that the next element gets.
     next_arrival: u64,
@@ -78,8 +85,14 @@ struct InFlightRecord {
     arrival: u64,
     accepted_at: Instant,
     segment: Segment,
-    /// Of its newest attempt; 0 before the first.
+    /// Of its newest attempt, shared ones included; 0 before the first.
     attempt: u32,
+    /// Lookups made for it alone or for others too.
+    lookups: u32,
+    /// Its last attempt was a miss, so a cached miss is no news to it.
+    missed: bool,
+    /// The lookup that it makes for others too.
+    flight: Option<Slot>,
     /// [`Instant::NEVER`] before its first attempt, and where nothing times out.
     deadline: Instant,
     /// What the last failed attempt said.
@@ -93,6 +106,8 @@ enum RecordState {
     Blocked,
     /// An attempt runs.
     Running,
+    /// Another record's attempt for the same key runs.
+    Sharing,
     /// The delay before the next attempt runs.
     Waiting,
     Done {
@@ -122,7 +137,10 @@ impl Operator {
             requests: VecDeque::new(),
             deadlines: Deadlines::default(),
             retries: Retries::default(),
-            keys: KeyOrder::default(),
+            keys: KeyOrder::new(),
+            cache: options.cache.clone().map(Cache::new),
+            flights: Flights::new(),
+            to_start: VecDeque::new(),
             now,
             next_arrival: 0,
             input_ended: false,
@@ -171,7 +189,7 @@ impl Operator {
         self.advance(now)?;
         if !self.input_ended {
             self.input_ended = true;
-            self.start_waiting_attempts();
+            self.start_waiting_attempts()?;
         }
         Ok(())
     }
@@ -231,6 +249,9 @@ impl Operator {
             barriers_in_flight: (self.queued_barriers + self.backlog.len() - backlog_records.clone().count()) as u64,
             lookups_in_flight: self.lookups_in_flight,
             backlog: self.backlog.len() as u64,
+            cache_entries: self.cache.as_ref().map_or(0, |cache| cache.len() as u64),
+            cache_bytes: self.cache.as_ref().map_or(0, Cache::bytes),
+            cache_evictions: self.cache.as_ref().map_or(0, Cache::evictions),
             held_bytes: self.queued_bytes + backlog_records.map(Record::held_bytes).sum::<u64>(),
             ..self.counters
         }
@@ -247,7 +268,7 @@ impl Operator {
     }
 
     fn take_record(&mut self, slot: Slot) -> Element {
-        let InFlightRecord { record, attempt, state, .. } = self.records.remove(slot);
+        let InFlightRecord { record, lookups, state, .. } = self.records.remove(slot);
         let RecordState::Done { outcome, rows } = state else { unreachable!("only done records are ready") };
         self.queued_bytes -= record.held_bytes() + rows.held_bytes();
         if self.options.policy(outcome) == crate::Policy::Drop {
@@ -255,7 +276,7 @@ impl Operator {
             return Element::Dropped;
         }
         self.counters.emitted += 1;
-        Element::Joined(JoinedRecord { record, outcome, rows, attempts: attempt })
+        Element::Joined(JoinedRecord { record, outcome, rows, attempts: lookups })
     }
 
     fn take_barrier(&mut self, barrier: Barrier) -> Element {

@@ -26,13 +26,17 @@ impl Operator {
             let deadline = self.next_deadline().filter(|&(due, _)| due <= self.now);
             let retry = self.next_retry().filter(|retry| retry.due <= self.now);
             match (deadline, retry) {
-                (Some((due, slot)), retry) if retry.is_none_or(|retry| due <= retry.due) => self.time_out(slot)?,
+                (Some((due, slot)), retry) if retry.is_none_or(|retry| due <= retry.due) => {
+                    self.time_out(slot)?;
+                    self.start_all()?;
+                }
                 (_, Some(retry)) => {
                     self.retries.take();
                     if let Found::Here(slot) = self.records.find(retry.id)
                         && self.now < self.records[slot].deadline
                     {
-                        self.attempt(slot);
+                        self.attempt(slot)?;
+                        self.start_all()?;
                     }
                 }
                 _ => return Ok(()),
@@ -76,6 +80,7 @@ impl Operator {
     }
 
     fn time_out(&mut self, slot: Slot) -> Result<(), OperatorError> {
+        self.hand_over(slot);
         let message = self.timeout_message(slot);
         let row = message_row(&message);
         self.finish(slot, Outcome::TimedOut, row, || message)

@@ -1,0 +1,60 @@
+//! Single flight: equal keys that are looked up at the same time share one lookup.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use bytes::Bytes;
+
+use crate::{
+    RequestId,
+    slots::{Slot, Slots},
+};
+
+/// One lookup that several records wait for.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    key: Bytes,
+    /// The records that wait for it besides the one that makes it, in the order in which they
+    /// joined. Some may have ended since.
+    pub(crate) followers: Vec<RequestId>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Flights {
+    by_key: BTreeMap<Bytes, Slot>,
+    flights: Slots<Flight>,
+}
+
+impl Flights {
+    pub(crate) fn new() -> Self {
+        Self { by_key: BTreeMap::new(), flights: Slots::new() }
+    }
+
+    /// The flight of `key`, if one is under way.
+    pub(crate) fn find(&self, key: &Bytes) -> Option<Slot> {
+        self.by_key.get(key).copied()
+    }
+
+    /// Begins the flight of `key`; there is none yet.
+    pub(crate) fn begin(&mut self, key: Bytes) -> Slot {
+        let slot = self.flights.insert(Flight { key: key.clone(), followers: Vec::new() });
+        self.by_key.insert(key, slot);
+        slot
+    }
+
+    /// Has one more record wait for a flight.
+    pub(crate) fn join(&mut self, flight: Slot, id: RequestId) {
+        self.flights[flight].followers.push(id);
+    }
+
+    /// The records that wait for a flight, to be looked through when it changes hands.
+    pub(crate) fn followers(&mut self, flight: Slot) -> &mut Vec<RequestId> {
+        &mut self.flights[flight].followers
+    }
+
+    /// Ends a flight; gives the records that wait for it.
+    pub(crate) fn end(&mut self, flight: Slot) -> Vec<RequestId> {
+        let flight = self.flights.remove(flight);
+        self.by_key.remove(&flight.key);
+        flight.followers
+    }
+}
