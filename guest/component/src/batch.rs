@@ -50,6 +50,7 @@ impl Guest for Component {
             let wake_at = operator.wake_at().map(|at| at.0);
             Ok(PollBatch { outputs: write(outputs), state: poll_state(operator), wake_at, room: operator.room() })
         })
+        .map_err(instance::end)
     }
 }
 

@@ -1,8 +1,10 @@
 //! The one operator of this instance, and the guard in front of it.
 
-use core::cell::RefCell;
-
 use alloc::string::String;
+use core::{
+    cell::{RefCell, RefMut},
+    mem::ManuallyDrop,
+};
 
 use lookaside_core::Operator;
 
@@ -14,7 +16,8 @@ use crate::{
 
 /// What an instance holds between calls.
 struct Instance {
-    operator: Option<Operator>,
+    /// Never dropped: it lives as long as the memory that it is in.
+    operator: Option<ManuallyDrop<Operator>>,
     /// Why the provider cannot be used any more.
     broken: Option<String>,
 }
@@ -28,27 +31,41 @@ static INSTANCE: Guarded = Guarded(RefCell::new(Instance { operator: None, broke
 
 /// Opens the instance with what `make` makes, and starts the lookups that it asks for.
 pub(crate) fn open(now: u64, make: impl FnOnce() -> Result<Operator, OperatorError>) -> Result<(), OperatorError> {
-    let mut instance = INSTANCE.0.try_borrow_mut().map_err(|_| reentrant())?;
+    let mut instance = borrow()?;
     if instance.operator.is_some() {
         return Err(error(ErrorCode::AlreadyOpen, "this instance is open already"));
     }
-    provider::start(instance.operator.insert(make()?), now);
+    provider::start(instance.operator.insert(ManuallyDrop::new(make()?)), now);
     Ok(())
 }
 
 /// Runs `call` on the operator. The cell stays borrowed meanwhile, so that an import that calls
 /// back finds the guard and not a half-changed operator.
 pub(crate) fn with<T>(call: impl FnOnce(&mut Operator) -> Result<T, OperatorError>) -> Result<T, OperatorError> {
-    let mut instance = INSTANCE.0.try_borrow_mut().map_err(|_| reentrant())?;
-    let Instance { operator, broken } = &mut *instance;
-    if let Some(why) = broken {
+    let mut operator = operator()?;
+    call(&mut operator)
+}
+
+/// Notes that the provider cannot be used any more, once the call has returned.
+pub(crate) fn end(call: OperatorError) -> OperatorError {
+    if let (ErrorCode::ProviderBroken, Ok(mut instance)) = (call.code, borrow()) {
+        instance.broken = Some(call.message.clone());
+    }
+    call
+}
+
+/// The instance, unless a call into it is under way.
+fn borrow() -> Result<RefMut<'static, Instance>, OperatorError> {
+    INSTANCE.0.try_borrow_mut().map_err(|_| reentrant())
+}
+
+/// The operator, if there is one that can be used.
+fn operator() -> Result<RefMut<'static, Operator>, OperatorError> {
+    let instance = borrow()?;
+    if let Some(why) = &instance.broken {
         return Err(error(ErrorCode::Spent, why.as_str()));
     }
-    let result = call(operator.as_mut().ok_or_else(not_open)?);
-    if let Err(OperatorError { code: ErrorCode::ProviderBroken, message, .. }) = &result {
-        *broken = Some(message.clone());
-    }
-    result
+    RefMut::filter_map(instance, |instance| instance.operator.as_deref_mut()).map_err(|_| not_open())
 }
 
 fn reentrant() -> OperatorError {

@@ -242,14 +242,19 @@ fn set_cache(cache: &mut CacheOptions, name: &str, text: &str) -> Result<(), Str
 }
 
 fn choice<T: Copy>(choices: &[(&str, T)], text: &str) -> Result<T, String> {
-    choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
-        let mut reason = format!("`{text}` is none of");
-        for (number, (word, _)) in choices.iter().enumerate() {
-            reason.push_str(if number == 0 { " " } else { ", " });
-            reason.push_str(word);
-        }
-        reason
-    })
+    match choices.iter().find(|(word, _)| *word == text) {
+        Some((_, value)) => Ok(*value),
+        None => Err(none_of(&mut choices.iter().map(|(word, _)| *word), text)),
+    }
+}
+
+fn none_of(words: &mut dyn Iterator<Item = &str>, text: &str) -> String {
+    let mut reason = format!("`{text}` is none of");
+    for (number, word) in words.enumerate() {
+        reason.push_str(if number == 0 { " " } else { ", " });
+        reason.push_str(word);
+    }
+    reason
 }
 
 fn word<T: PartialEq>(choices: &[(&str, T)], value: T) -> String {

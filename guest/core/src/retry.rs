@@ -116,14 +116,25 @@ impl FromStr for Multiplier {
 
     /// Reads `2`, `1.5`, `1.125`.
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty();
-        if !digits(whole) || !digits(fraction) || fraction.len() > 3 {
+        let mut thousandths = 0_u32;
+        let mut decimals = None;
+        for byte in text.bytes() {
+            match (byte, decimals) {
+                (b'0'..=b'9', None | Some(0..3)) => {
+                    let digit = u32::from(byte - b'0');
+                    thousandths = thousandths.checked_mul(10).and_then(|number| number.checked_add(digit)).ok_or(())?;
+                    decimals = decimals.map(|decimals| decimals + 1);
+                }
+                (b'.', None) => decimals = Some(0),
+                _ => return Err(()),
+            }
+        }
+        if text.starts_with('.') || decimals == Some(0) {
             return Err(());
         }
-        let whole: u32 = whole.parse().map_err(drop)?;
-        let fraction = fraction.parse::<u32>().map_err(drop)? * 10_u32.pow(3 - fraction.len() as u32);
-        let thousandths = whole.checked_mul(1_000).and_then(|whole| whole.checked_add(fraction)).ok_or(())?;
+        for _ in decimals.unwrap_or(0)..3 {
+            thousandths = thousandths.checked_mul(10).ok_or(())?;
+        }
         Self::from_thousandths(thousandths).ok_or(())
     }
 }

@@ -7,7 +7,7 @@ use miette::Diagnostic;
 /// What the exit code says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum ExitStatus {
+pub enum ExitStatus {
     /// Every record went as it was asked for.
     Done = 0,
     /// The run came to its end, but records were dropped, skipped, or emitted as failed.

@@ -17,8 +17,9 @@ use clap::Parser;
 
 use arguments::{Arguments, Command};
 use exit::CliError;
+pub use exit::ExitStatus;
 
-/// Runs the command line and says how it ended; see [`ExitStatus`](exit::ExitStatus) for the codes.
+/// Runs the command line and says how it ended; see [`ExitStatus`] for the codes.
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();

@@ -9,4 +9,4 @@ pub use event_time::EventTimeFormat;
 pub use fields::FieldPath;
 pub(crate) use fields::all_fields;
 pub use record_reader::{BadField, RecordReader};
-pub use shape::{RowsShape, Shape, Target};
+pub use shape::{BadRow, RowsShape, Shape, Target};

@@ -10,7 +10,7 @@ use crate::{queue::Barrier, slots::Slot};
 #[derive(Clone, Copy)]
 pub(super) enum Queued<'a> {
     Record(Slot, &'a InFlightRecord),
-    Barrier(&'a Barrier),
+    Barrier(Barrier),
 }
 
 impl Queued<'_> {
@@ -47,10 +47,12 @@ impl Ord for ByArrival<'_> {
 impl Operator {
     /// The elements in the queue. Costs a sort: it is for what happens rarely.
     pub(super) fn queued(&self) -> Vec<Queued<'_>> {
-        let records = self.records.iter().map(|(slot, record)| Queued::Record(slot, record));
-        let queued = records.chain(self.queue.barriers().map(Queued::Barrier));
         // A heap: it makes a far smaller component than a general sort.
-        let heap: BinaryHeap<ByArrival<'_>> = queued.map(ByArrival).collect();
+        let mut heap = BinaryHeap::new();
+        for (slot, record) in self.records.iter() {
+            heap.push(ByArrival(Queued::Record(slot, record)));
+        }
+        self.queue.each_barrier(&mut |barrier| heap.push(ByArrival(Queued::Barrier(*barrier))));
         heap.into_sorted_vec().into_iter().map(|ByArrival(queued)| queued).collect()
     }
 }

@@ -43,8 +43,10 @@ impl Operator {
     ///
     /// [`SnapshotError`], with what does not fit.
     pub fn restore(options: Options, snapshot: &[u8], now: Instant) -> Result<Self, SnapshotError> {
-        let mut operator = Self::open(options, now)?;
-        operator.backlog = snapshot::read(snapshot, operator.options.order)?;
+        let options = options.checked()?;
+        let backlog = snapshot::read(snapshot, options.order)?;
+        let mut operator = Self::new(options, now);
+        operator.backlog = backlog;
         operator.counters.restored = operator.backlog.iter().filter_map(SavedElement::record).count() as u64;
         operator.admit_backlog();
         Ok(operator)

@@ -32,7 +32,7 @@ impl Operator {
                 }
                 Queued::Barrier(barrier) => {
                     held |= open_records;
-                    views.push(view_barrier(barrier, held, now));
+                    views.push(view_barrier(&barrier, held, now));
                 }
             }
         }

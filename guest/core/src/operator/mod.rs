@@ -129,8 +129,11 @@ impl Operator {
     ///
     /// [`RefusedOption`](crate::RefusedOption) where the options cannot be used; see [`Options::checked`].
     pub fn open(options: Options, now: Instant) -> Result<Self, crate::RefusedOption> {
-        let options = options.checked()?;
-        Ok(Self {
+        Ok(Self::new(options.checked()?, now))
+    }
+
+    fn new(options: Options, now: Instant) -> Self {
+        Self {
             queue: StreamElementQueue::new(options.order),
             records: Slots::new(),
             backlog: VecDeque::new(),
@@ -150,7 +153,7 @@ impl Operator {
             lookups_in_flight: 0,
             counters: Stats::default(),
             options,
-        })
+        }
     }
 
     /// The settings that it was opened with.

@@ -3,8 +3,6 @@
 mod ordered;
 mod segments;
 
-use alloc::boxed::Box;
-
 use crate::{EventTime, Instant, Order, slots::Slot};
 use ordered::OrderedQueue;
 use segments::SegmentedQueue;
@@ -91,11 +89,11 @@ impl StreamElementQueue {
         }
     }
 
-    /// The barriers in flight, in order of arrival.
-    pub(crate) fn barriers(&self) -> Box<dyn Iterator<Item = &Barrier> + '_> {
+    /// Shows the barriers in flight, in order of arrival.
+    pub(crate) fn each_barrier(&self, show: &mut dyn FnMut(&Barrier)) {
         match self {
-            Self::Ordered(queue) => Box::new(queue.barriers()),
-            Self::Segmented(queue) => Box::new(queue.barriers()),
+            Self::Ordered(queue) => queue.each_barrier(show),
+            Self::Segmented(queue) => queue.each_barrier(show),
         }
     }
 }

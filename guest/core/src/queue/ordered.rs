@@ -31,10 +31,11 @@ impl OrderedQueue {
         self.elements.pop_front()
     }
 
-    pub(super) fn barriers(&self) -> impl Iterator<Item = &Barrier> {
-        self.elements.iter().filter_map(|element| match element {
-            Ready::Barrier(barrier) => Some(barrier),
-            Ready::Record(_) => None,
-        })
+    pub(super) fn each_barrier(&self, show: &mut dyn FnMut(&Barrier)) {
+        for element in &self.elements {
+            if let Ready::Barrier(barrier) = element {
+                show(barrier);
+            }
+        }
     }
 }

@@ -76,7 +76,7 @@ impl SegmentedQueue {
         Some(ready)
     }
 
-    pub(super) fn barriers(&self) -> impl Iterator<Item = &Barrier> {
-        self.segments.iter().flat_map(|run| &run.barriers)
+    pub(super) fn each_barrier(&self, show: &mut dyn FnMut(&Barrier)) {
+        self.segments.iter().for_each(|run| run.barriers.iter().for_each(&mut *show));
     }
 }
