@@ -1,7 +1,13 @@
 //! Lookaside's scenarios: what the operator promises, as files that every host runs.
 //!
-//! [`scenario`] reads them, [`host`] holds the operators that they run on, [`run`] runs one.
+//! [`scenario`] reads them, [`host`] holds the operators that they run on, [`run`] runs one. A [`plan`] is a
+//! scenario made up from a seed; [`compare`] runs it on two hosts, such as the naive [`model`] and the
+//! real operator, and [`laws`] watches it.
 
+pub mod compare;
 pub mod host;
+pub mod laws;
+pub mod model;
+pub mod plan;
 pub mod run;
 pub mod scenario;

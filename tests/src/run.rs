@@ -1,10 +1,10 @@
 //! Runs one scenario on one host.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use lookaside_core::{
-    Answer, Element, EventTime, FailureKind, InFlight, Instant, JoinedRecord, LookupError, Options, Outcome, PollState,
-    Record, RequestId, Rows, Verdict, WaitsFor,
+    Answer, Element, EventTime, InFlight, Instant, JoinedRecord, LookupError, Options, Outcome, PollState, Record,
+    RequestId, Rows, Stats, Verdict, WaitsFor,
 };
 
 use crate::{
@@ -33,31 +33,19 @@ pub struct Mismatch {
 ///
 /// That step.
 pub fn run(scenario: &Scenario, kind: HostKind) -> Result<(), Mismatch> {
-    let first = scenario.steps.first().map_or(0, |step| step.line);
-    let not_opened = |refusal: Refusal| Mismatch {
-        line: first,
-        step: "open".into(),
-        expected: "an operator".into(),
-        got: format!("{refusal:?}"),
+    let mut run = match Run::open(&scenario.settings, kind) {
+        Ok(run) => run,
+        Err(refusal) => {
+            let line = scenario.steps.first().map_or(0, |step| step.line);
+            let got = format!("{refusal:?}");
+            return Err(Mismatch { line, step: "open".into(), expected: "an operator".into(), got });
+        }
     };
-    let host = kind.open(&scenario.settings.options).map_err(not_opened)?;
-    let mut run = Run {
-        kind,
-        host,
-        settings: scenario.settings.clone(),
-        now: Instant(0),
-        ids: HashMap::new(),
-        order_keys: HashMap::new(),
-        names: HashMap::new(),
-        snapshots: HashMap::new(),
-    };
-    for step in &scenario.steps {
-        run.check(step)?;
-    }
-    Ok(())
+    scenario.steps.iter().try_for_each(|step| run.check(step))
 }
 
-struct Run {
+/// A scenario under way.
+pub struct Run {
     kind: HostKind,
     host: Box<dyn Host>,
     settings: Settings,
@@ -83,8 +71,37 @@ impl From<String> for Came {
 }
 
 impl Run {
+    /// Opens an operator with `settings`.
+    ///
+    /// # Errors
+    ///
+    /// Where the settings are refused.
+    pub fn open(settings: &Settings, kind: HostKind) -> Result<Self, Refusal> {
+        Ok(Self {
+            kind,
+            host: kind.open(&settings.options)?,
+            settings: settings.clone(),
+            now: Instant(0),
+            ids: HashMap::new(),
+            order_keys: HashMap::new(),
+            names: HashMap::new(),
+            snapshots: HashMap::new(),
+        })
+    }
+
     fn check(&mut self, step: &Step) -> Result<(), Mismatch> {
-        let came = self.carry_out(&step.command);
+        let mismatch =
+            |got| Mismatch { line: step.line, step: step.text.clone(), expected: step.expected.clone(), got };
+        let got = self.step(&step.command);
+        if got != step.expected {
+            return Err(mismatch(got));
+        }
+        self.balance().map_err(mismatch)
+    }
+
+    /// Carries out one command, and says what came of it in the words of a scenario.
+    pub fn step(&mut self, command: &Command) -> String {
+        let came = self.carry_out(command);
         let starts: Vec<String> = (self.host.take_requests().into_iter())
             .map(|request| {
                 let name = name_of(request.payload.as_deref().unwrap_or_default());
@@ -102,13 +119,12 @@ impl Run {
         if !starts.is_empty() {
             parts.push(format!("starts {}", starts.join(" ")));
         }
-        let got = if parts.is_empty() { "-".into() } else { parts.join(" ") };
-        let mismatch =
-            |got| Mismatch { line: step.line, step: step.text.clone(), expected: step.expected.clone(), got };
-        if got != step.expected {
-            return Err(mismatch(got));
-        }
-        self.balance().map_err(mismatch)
+        if parts.is_empty() { "-".into() } else { parts.join(" ") }
+    }
+
+    /// Counters and gauges.
+    pub fn stats(&mut self) -> Stats {
+        self.host.stats()
     }
 
     /// The counters' law, after each step.
@@ -140,12 +156,18 @@ impl Run {
             }
             Command::Watermark(time) => word(self.host.push_watermark(*time, self.now), "accepted"),
             Command::Status { idle } => word(self.host.push_idle(*idle, self.now), "accepted"),
-            Command::Complete { name, attempt, rows } => {
+            Command::Complete { name, attempt, rows, at } => {
                 let rows = rows.iter().map(|row| row.clone().into()).collect::<Rows>();
-                self.answer(name, *attempt, Ok(rows))
+                self.answer(name, *attempt, *at, Ok(rows))
             }
-            Command::Fail { name, attempt, message } => {
-                self.answer(name, *attempt, Err(LookupError::new(FailureKind::Unavailable, message.clone())))
+            Command::Fail { name, attempt, message, at, kind, retry_after } => {
+                let retry_after = retry_after.map(Duration::from_millis);
+                self.answer(
+                    name,
+                    *attempt,
+                    *at,
+                    Err(LookupError { kind: *kind, message: message.clone(), retry_after }),
+                )
             }
             Command::Clock(ms) => self.clock(Instant(ms * MS)),
             Command::Poll { max } => match self.host.poll(max.unwrap_or(u32::MAX), self.now) {
@@ -198,10 +220,10 @@ impl Run {
         }
     }
 
-    fn answer(&mut self, name: &str, attempt: u32, result: Result<Rows, LookupError>) -> Came {
+    fn answer(&mut self, name: &str, attempt: u32, at: Option<u64>, result: Result<Rows, LookupError>) -> Came {
         // A record that was never looked up has no id; this one is never given.
         let id = self.ids.get(name).copied().unwrap_or(RequestId(u64::MAX));
-        let answer = Answer { id, attempt, arrival: self.now, result };
+        let answer = Answer { id, attempt, arrival: at.map_or(self.now, |ms| Instant(ms * MS)), result };
         match self.host.answer(answer, self.now) {
             Ok(Verdict::Accepted) => "accepted".to_owned().into(),
             Ok(Verdict::Stale | Verdict::Late) => "ignored".to_owned().into(),

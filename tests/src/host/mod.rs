@@ -7,6 +7,7 @@ use lookaside_core::{
     Answer, Element, EventTime, InFlight, Instant, LookupFailed, Options, PollState, Record, Request, Stats, Verdict,
 };
 
+use crate::model::Model;
 pub use native::Native;
 pub use wasmtime::Wasmtime;
 
@@ -96,6 +97,8 @@ pub enum HostKind {
     Native,
     /// The component, in wasmtime.
     Wasmtime,
+    /// The naive reference model.
+    Model,
 }
 
 impl HostKind {
@@ -108,6 +111,7 @@ impl HostKind {
         Ok(match self {
             Self::Native => Box::new(Native::open(options)?),
             Self::Wasmtime => Box::new(Wasmtime::open(options)?),
+            Self::Model => Box::new(Model::open(options)),
         })
     }
 
@@ -120,6 +124,7 @@ impl HostKind {
         Ok(match self {
             Self::Native => Box::new(Native::restore(options, snapshot)?),
             Self::Wasmtime => Box::new(Wasmtime::restore(options, snapshot)?),
+            Self::Model => Box::new(Model::restore(options, snapshot)?),
         })
     }
 }

@@ -1,6 +1,12 @@
 //! The lines of a script.
 
-use lookaside_core::EventTime;
+use std::fmt;
+
+use lookaside_core::{EventTime, FailureKind};
+
+/// The ways to fail, by their names.
+const KINDS: [FailureKind; 4] =
+    [FailureKind::Unavailable, FailureKind::Throttled, FailureKind::Rejected, FailureKind::Malformed];
 
 /// One line: what is done, and what must come of it.
 #[derive(Debug, Clone)]
@@ -48,6 +54,8 @@ pub enum Command {
         attempt: u32,
         /// One row each.
         rows: Vec<String>,
+        /// When the answer arrived, in milliseconds, where that is not now.
+        at: Option<u64>,
     },
     /// Answers an attempt with a failure.
     Fail {
@@ -57,6 +65,12 @@ pub enum Command {
         attempt: u32,
         /// What went wrong.
         message: String,
+        /// When the answer arrived, in milliseconds, where that is not now.
+        at: Option<u64>,
+        /// What another attempt could do about it.
+        kind: FailureKind,
+        /// Milliseconds to wait at least before another attempt.
+        retry_after: Option<u64>,
     },
     /// Lets the clock become so many milliseconds.
     Clock(u64),
@@ -111,17 +125,28 @@ impl Command {
             "wm" => rest.parse().map(|time| Self::Watermark(EventTime(time))).map_err(|_| unknown()),
             "status" if rest == "idle" || rest == "active" => Ok(Self::Status { idle: rest == "idle" }),
             "complete" => {
-                let (attempt, rows) = rest.split_once(' ').ok_or_else(unknown)?;
-                let rows = rows.trim().strip_prefix('[').and_then(|rows| rows.strip_suffix(']')).ok_or_else(unknown)?;
+                let (attempt, rest) = rest.split_once(" [").ok_or_else(unknown)?;
+                let (rows, more) = rest.split_once(']').ok_or_else(unknown)?;
                 let (name, attempt) = named_attempt(attempt).ok_or_else(unknown)?;
-                Ok(Self::Complete { name, attempt, rows: rows.split_whitespace().map(str::to_owned).collect() })
+                let mut at = None;
+                for word in more.split_whitespace() {
+                    at = Some(word.strip_prefix("at=").and_then(|at| at.parse().ok()).ok_or_else(unknown)?);
+                }
+                Ok(Self::Complete { name, attempt, rows: rows.split_whitespace().map(str::to_owned).collect(), at })
             }
             "fail" => {
-                let (attempt, message) = rest.split_once(' ').ok_or_else(unknown)?;
-                let message =
-                    message.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"')).ok_or_else(unknown)?;
+                let (attempt, rest) = rest.split_once(" \"").ok_or_else(unknown)?;
+                let (message, more) = rest.split_once('"').ok_or_else(unknown)?;
                 let (name, attempt) = named_attempt(attempt).ok_or_else(unknown)?;
-                Ok(Self::Fail { name, attempt, message: message.to_owned() })
+                let (mut at, mut kind, mut retry_after) = (None, FailureKind::Unavailable, None);
+                for word in more.split_whitespace() {
+                    match word.split_once('=') {
+                        Some(("at", ms)) => at = Some(ms.parse().map_err(|_| unknown())?),
+                        Some(("after", ms)) => retry_after = Some(ms.parse().map_err(|_| unknown())?),
+                        _ => kind = KINDS.into_iter().find(|kind| kind.name() == word).ok_or_else(unknown)?,
+                    }
+                }
+                Ok(Self::Fail { name, attempt, message: message.to_owned(), at, kind, retry_after })
             }
             "clock" => rest.parse().map(Self::Clock).map_err(|_| unknown()),
             "poll" if rest.is_empty() => Ok(Self::Poll { max: None }),
@@ -144,6 +169,55 @@ impl Command {
             "cache" if rest.is_empty() => Ok(Self::Cache),
             "inspect" if rest.is_empty() => Ok(Self::Inspect),
             _ => Err(unknown()),
+        }
+    }
+}
+
+impl fmt::Display for Command {
+    /// Writes it as it is read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = |at: &Option<u64>| at.map(|at| format!(" at={at}")).unwrap_or_default();
+        match self {
+            Self::Push { name, lookup_key, event_time, order_key, bytes, keyless } => {
+                write!(f, "push {name}")?;
+                if *event_time != EventTime::NONE {
+                    write!(f, " @{}", event_time.0)?;
+                }
+                if let Some(key) = lookup_key {
+                    write!(f, " lookup={key}")?;
+                }
+                if let Some(key) = order_key {
+                    write!(f, " key={key}")?;
+                }
+                if *bytes > 0 {
+                    write!(f, " bytes={bytes}")?;
+                }
+                f.write_str(if *keyless { " keyless" } else { "" })
+            }
+            Self::Watermark(time) => write!(f, "wm {}", time.0),
+            Self::Status { idle } => f.write_str(if *idle { "status idle" } else { "status active" }),
+            Self::Complete { name, attempt, rows, at: arrived } => {
+                write!(f, "complete {name}#{attempt} [{}]{}", rows.join(" "), at(arrived))
+            }
+            Self::Fail { name, attempt, message, at: arrived, kind, retry_after } => {
+                write!(f, "fail {name}#{attempt} \"{message}\"{}", at(arrived))?;
+                if *kind != FailureKind::Unavailable {
+                    write!(f, " {}", kind.name())?;
+                }
+                retry_after.map_or(Ok(()), |ms| write!(f, " after={ms}"))
+            }
+            Self::Clock(ms) => write!(f, "clock {ms}"),
+            Self::Poll { max: None } => f.write_str("poll"),
+            Self::Poll { max: Some(max) } => write!(f, "poll max={max}"),
+            Self::Snapshot(name) => write!(f, "snapshot {name}"),
+            Self::Restore { name, changed } => {
+                write!(f, "restore {name}")?;
+                changed.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
+            }
+            Self::Finish => f.write_str("finish"),
+            Self::State => f.write_str("state"),
+            Self::Cache => f.write_str("cache"),
+            Self::Inspect => f.write_str("inspect"),
         }
     }
 }

@@ -203,12 +203,12 @@ impl Operator {
             Outcome::Failed => self.counters.failed += 1,
             Outcome::TimedOut => self.counters.timed_out += 1,
         }
-        if self.options.policy(outcome) == Policy::Fail {
-            return Err(self.fail(slot, outcome, why()));
-        }
         self.queued_bytes += rows.held_bytes();
         let record = &mut self.records[slot];
         record.state = RecordState::Done { outcome, rows };
+        if self.options.policy(outcome) == Policy::Fail {
+            return Err(self.fail(slot, outcome, why()));
+        }
         self.queue.record_done(slot, record.segment);
         if self.options.order == Order::KeyOrdered
             && let Some(key) = record.record.order_key()

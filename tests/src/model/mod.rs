@@ -1,0 +1,502 @@
+//! A naive reference operator: slow, obviously right, and without a line of the real one.
+//!
+//! Elements stand in one list in order of arrival, and every question is answered by looking
+//! through it. Only the plain data types are the operator's.
+
+mod cache;
+mod host;
+mod saved;
+
+use lookaside_core::{
+    Answer, Element, EventTime, Instant, JoinedRecord, LookupError, LookupFailed, Options, Order, Outcome, Policy,
+    Record, Request, RequestId, Rows, Stats, Verdict,
+};
+
+use crate::host::Refusal;
+use cache::NaiveCache;
+use saved::Saved;
+
+/// The reference operator.
+#[derive(Debug, Clone)]
+pub struct Model {
+    options: Options,
+    now: Instant,
+    /// Accepted and not emitted, in order of arrival.
+    elements: Vec<InQueue>,
+    /// Restored, and not yet accepted.
+    backlog: Vec<Saved>,
+    requests: Vec<Request>,
+    cache: NaiveCache,
+    ended: bool,
+    failed: bool,
+    stats: Stats,
+    /// Counts everything that needs an order of its own.
+    ticks: u64,
+}
+
+#[derive(Debug, Clone)]
+struct InQueue {
+    arrival: u64,
+    accepted_at: Instant,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Record(InFlight),
+    Watermark(EventTime),
+    Idle,
+    Active,
+}
+
+#[derive(Debug, Clone)]
+struct InFlight {
+    record: Record,
+    state: State,
+    attempt: u32,
+    lookups: u32,
+    missed: bool,
+    deadline: Option<Instant>,
+    /// When its deadline was set, among all that were.
+    deadline_order: u64,
+    last_error: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum State {
+    /// Waits for the records of its key before it.
+    Blocked,
+    Running,
+    /// Waits for another record's lookup, since so many ticks.
+    Sharing(u64),
+    /// Waits for the next attempt, none where that would come too late.
+    Waiting(Option<Instant>),
+    /// Done, as the so-manieth.
+    Done(Outcome, Rows, u64),
+}
+
+/// The id that the record of that arrival has here.
+fn id_of(arrival: u64) -> RequestId {
+    RequestId(arrival + 1)
+}
+
+impl Model {
+    fn new(options: &Options) -> Self {
+        Self {
+            options: options.clone(),
+            now: Instant(0),
+            elements: Vec::new(),
+            backlog: Vec::new(),
+            requests: Vec::new(),
+            cache: NaiveCache::default(),
+            ended: false,
+            failed: false,
+            stats: Stats::default(),
+            ticks: 0,
+        }
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.ticks += 1;
+        self.ticks
+    }
+
+    fn records(&self) -> impl Iterator<Item = (u64, &InFlight)> {
+        self.elements.iter().filter_map(|element| match &element.what {
+            What::Record(record) => Some((element.arrival, record)),
+            _ => None,
+        })
+    }
+
+    fn record(&mut self, arrival: u64) -> &mut InFlight {
+        let found = self.elements.iter_mut().find_map(|element| match &mut element.what {
+            What::Record(record) if element.arrival == arrival => Some(record),
+            _ => None,
+        });
+        found.expect("the record is in flight")
+    }
+
+    fn may_take(&self) -> Result<(), Refusal> {
+        match (self.failed, self.ended) {
+            (true, _) => Err(Refusal::Spent),
+            (_, true) => Err(Refusal::AfterEnd),
+            _ if !self.backlog.is_empty() => Err(Refusal::Full),
+            _ => Ok(()),
+        }
+    }
+
+    fn has_room(&self, record: Option<&Record>) -> bool {
+        let key_ordered = self.options.order == Order::KeyOrdered;
+        let records = self.records().count();
+        let used = if key_ordered { records } else { self.elements.len() };
+        let has_slot = used < self.options.capacity.get() as usize;
+        match (record, self.options.max_bytes) {
+            (None, _) => key_ordered || has_slot,
+            (Some(record), Some(max)) => has_slot && (records == 0 || self.held() + bytes_of(record) <= max),
+            (Some(_), None) => has_slot,
+        }
+    }
+
+    fn held(&self) -> u64 {
+        let held = |record: &InFlight| {
+            let rows = match &record.state {
+                State::Done(_, rows, _) => rows.as_slice().iter().map(|row| row.len() as u64).sum(),
+                _ => 0,
+            };
+            bytes_of(&record.record) + rows
+        };
+        self.records().map(|(_, record)| held(record)).sum()
+    }
+
+    fn accept_record(&mut self, record: Record) -> Result<(), Refusal> {
+        let arrival = self.tick();
+        let state = State::Blocked;
+        let (deadline, last_error) = (None, None);
+        let in_flight =
+            InFlight { record, state, attempt: 0, lookups: 0, missed: false, deadline, deadline_order: 0, last_error };
+        self.elements.push(InQueue { arrival, accepted_at: self.now, what: What::Record(in_flight) });
+        self.start_what_may()
+    }
+
+    fn accept_barrier(&mut self, what: What) {
+        let arrival = self.tick();
+        self.elements.push(InQueue { arrival, accepted_at: self.now, what });
+    }
+
+    /// Starts each record that nothing holds back, in the order in which they became free.
+    fn start_what_may(&mut self) -> Result<(), Refusal> {
+        loop {
+            let may = self.records().filter(|(arrival, record)| {
+                record.state == State::Blocked && !self.is_held(*arrival, record)
+            });
+            let Some(arrival) = may.map(|(arrival, _)| arrival).min_by_key(|arrival| self.free_since(*arrival)) else {
+                return Ok(());
+            };
+            if self.record(arrival).record.key.is_none() {
+                self.stats.keyless += 1;
+                self.end(arrival, Outcome::Missing, Rows::None, "it has no key")?;
+                continue;
+            }
+            if let Some(timeout) = self.options.timeout {
+                let order = self.tick();
+                let deadline = self.now.after(timeout);
+                let record = self.record(arrival);
+                (record.deadline, record.deadline_order) = (Some(deadline), order);
+            }
+            self.attempt(arrival)?;
+        }
+    }
+
+    /// Key-ordered: whether an earlier record with the same key is not done.
+    fn is_held(&self, arrival: u64, record: &InFlight) -> bool {
+        let key = order_key(&record.record);
+        self.options.order == Order::KeyOrdered
+            && key.is_some()
+            && self.records().any(|(other, earlier)| {
+                other < arrival && !matches!(earlier.state, State::Done(..)) && order_key(&earlier.record) == key
+            })
+    }
+
+    /// When the last record of its key before it was done; one that has left since was the earliest.
+    fn free_since(&self, arrival: u64) -> (u64, u64) {
+        let key = self.records().find(|(other, _)| *other == arrival).and_then(|(_, record)| order_key(&record.record));
+        let done = |(other, earlier): (u64, &InFlight)| match earlier.state {
+            State::Done(_, _, tick) if other < arrival && order_key(&earlier.record) == key => Some(tick),
+            _ => None,
+        };
+        (self.records().filter_map(done).max().unwrap_or(0), arrival)
+    }
+
+    fn attempt(&mut self, arrival: u64) -> Result<(), Refusal> {
+        let now = self.now;
+        let tick = self.tick();
+        let record = self.record(arrival);
+        record.attempt += 1;
+        let (key, missed) = (record.record.key.clone().expect("it has a key"), record.missed);
+        if let Some(options) = self.options.cache.clone() {
+            if let Some(rows) = self.cache.get(&key, now, &options)
+                && !(missed && rows.is_empty())
+            {
+                self.stats.cache_hits += 1;
+                return self.answered(arrival, rows, now);
+            }
+            let runs = self
+                .records()
+                .any(|(_, other)| other.state == State::Running && other.record.key.as_ref() == Some(&key));
+            if runs {
+                self.stats.cache_shared += 1;
+                self.record(arrival).state = State::Sharing(tick);
+                return Ok(());
+            }
+            self.stats.cache_misses += 1;
+        }
+        self.ask(arrival);
+        Ok(())
+    }
+
+    fn ask(&mut self, arrival: u64) {
+        let record = self.record(arrival);
+        record.state = State::Running;
+        record.lookups += 1;
+        let request = Request {
+            id: id_of(arrival),
+            attempt: record.attempt,
+            deadline: record.deadline.unwrap_or(Instant::NEVER),
+            key: record.record.key.clone().expect("it has a key"),
+            payload: Some(record.record.payload.clone()),
+        };
+        let is_retry = record.lookups > 1;
+        self.stats.attempts += 1;
+        self.stats.retries += u64::from(is_retry);
+        self.requests.push(request);
+    }
+
+    fn complete(&mut self, answer: Answer) -> Result<Verdict, Refusal> {
+        let arrived = answer.arrival.min(self.now);
+        let asked = self
+            .records()
+            .find(|(arrival, _)| id_of(*arrival) == answer.id)
+            .map(|(arrival, record)| (arrival, record.clone()));
+        let verdict = match &asked {
+            None if answer.id.0 == 0 || answer.id.0 > self.ticks + 1 => Verdict::Unknown,
+            None => Verdict::Stale,
+            Some((_, record)) if answer.attempt == 0 || answer.attempt > record.attempt => Verdict::Unknown,
+            Some((_, record)) if answer.attempt < record.attempt || record.state != State::Running => Verdict::Stale,
+            Some((_, record)) if record.deadline.is_some_and(|deadline| arrived >= deadline) => Verdict::Late,
+            Some(_) => Verdict::Accepted,
+        };
+        match verdict {
+            Verdict::Accepted => self.stats.answers_accepted += 1,
+            Verdict::Stale => self.stats.answers_stale += 1,
+            Verdict::Late => self.stats.answers_late += 1,
+            Verdict::Unknown => self.stats.answers_unknown += 1,
+        }
+        let (Some((arrival, record)), Verdict::Accepted | Verdict::Late) = (asked, verdict) else { return Ok(verdict) };
+        let key = record.record.key.clone().expect("it has a key");
+        let mut served = if self.options.cache.is_some() { self.sharing(&key) } else { Vec::new() };
+        if let (Some(options), Ok(rows)) = (self.options.cache.clone(), &answer.result) {
+            self.cache.put(&key, rows, self.now, &options);
+        }
+        if verdict == Verdict::Accepted {
+            served.insert(0, arrival);
+        }
+        for arrival in served {
+            let record = self.record(arrival);
+            if record.deadline.is_some_and(|deadline| arrived >= deadline) {
+                continue;
+            }
+            match &answer.result {
+                Ok(rows) => self.answered(arrival, rows.clone(), arrived)?,
+                Err(error) => self.attempt_failed(arrival, error, arrived)?,
+            }
+        }
+        self.start_what_may()?;
+        Ok(verdict)
+    }
+
+    /// The records that wait for the lookup of `key`, in the order in which they joined it.
+    fn sharing(&self, key: &bytes::Bytes) -> Vec<u64> {
+        let mut sharing: Vec<(u64, u64)> = self
+            .records()
+            .filter_map(|(arrival, record)| match record.state {
+                State::Sharing(joined) if record.record.key.as_ref() == Some(key) => Some((joined, arrival)),
+                _ => None,
+            })
+            .collect();
+        sharing.sort_unstable();
+        sharing.into_iter().map(|(_, arrival)| arrival).collect()
+    }
+
+    fn answered(&mut self, arrival: u64, rows: Rows, arrived: Instant) -> Result<(), Refusal> {
+        if !rows.is_empty() {
+            return self.end(arrival, Outcome::Found, rows, "");
+        }
+        self.record(arrival).missed = true;
+        let on = self.options.retry.on;
+        let retried = matches!(on, lookaside_core::RetryOn::Missing | lookaside_core::RetryOn::Both);
+        if retried && self.waits(arrival, arrived, 0) {
+            return Ok(());
+        }
+        self.end(arrival, Outcome::Missing, Rows::None, "on-missing is fail")
+    }
+
+    fn attempt_failed(&mut self, arrival: u64, error: &LookupError, arrived: Instant) -> Result<(), Refusal> {
+        let message = error.to_string();
+        self.record(arrival).last_error = Some(message.clone());
+        let on = self.options.retry.on;
+        let retried = matches!(on, lookaside_core::RetryOn::Failure | lookaside_core::RetryOn::Both);
+        let at_least = error.retry_after.map_or(0, |wait| wait.as_nanos() as u64);
+        if retried && error.kind.is_retryable() && self.waits(arrival, arrived, at_least) {
+            return Ok(());
+        }
+        self.end(arrival, Outcome::Failed, Rows::from(message.clone()), &message)
+    }
+
+    /// Whether the record waits for another attempt.
+    fn waits(&mut self, arrival: u64, arrived: Instant, at_least: u64) -> bool {
+        let retry = self.options.retry.clone();
+        let attempt = self.record(arrival).attempt;
+        if self.ended || attempt > retry.attempts {
+            return false;
+        }
+        let times: f64 = retry.multiplier.to_string().parse().expect("a number");
+        let longest = retry.max_delay.map_or(f64::MAX, |delay| delay.as_nanos() as f64);
+        let delay = (retry.delay.as_nanos() as f64 * times.powi(attempt as i32 - 1)).min(longest) as u64;
+        let due = Instant(arrived.0 + delay.max(at_least));
+        let record = self.record(arrival);
+        let in_time = record.deadline.is_none_or(|deadline| due < deadline);
+        record.state = State::Waiting(in_time.then_some(due));
+        true
+    }
+
+    fn end(&mut self, arrival: u64, outcome: Outcome, rows: Rows, why: &str) -> Result<(), Refusal> {
+        match outcome {
+            Outcome::Found => self.stats.found += 1,
+            Outcome::Missing => self.stats.missing += 1,
+            Outcome::Failed => self.stats.failed += 1,
+            Outcome::TimedOut => self.stats.timed_out += 1,
+        }
+        let tick = self.tick();
+        let record = self.record(arrival);
+        record.state = State::Done(outcome, rows, tick);
+        let (key, attempts) = (record.record.key.clone(), record.attempt);
+        if self.policy(outcome) == Policy::Fail {
+            self.failed = true;
+            self.requests.clear();
+            return Err(Refusal::Failed(LookupFailed { id: id_of(arrival), key, outcome, attempts, message: why.into() }));
+        }
+        Ok(())
+    }
+
+    fn policy(&self, outcome: Outcome) -> Policy {
+        match outcome {
+            Outcome::Found => Policy::Emit,
+            Outcome::Missing => self.options.on_missing,
+            Outcome::Failed => self.options.on_failure,
+            Outcome::TimedOut => self.options.on_timeout,
+        }
+    }
+
+    /// The next thing that only time moves: when, whether it is an attempt, an order, and whose.
+    fn next_timer(&self) -> Option<(Instant, bool, u64, u64)> {
+        let open = |record: &InFlight| !matches!(record.state, State::Done(..));
+        let deadlines = self.records().filter(|(_, record)| open(record)).filter_map(|(arrival, record)| {
+            record.deadline.map(|deadline| (deadline, false, record.deadline_order, arrival))
+        });
+        let retries = self.records().filter_map(|(arrival, record)| match record.state {
+            State::Waiting(Some(due)) => Some((due, true, arrival, arrival)),
+            _ => None,
+        });
+        deadlines.chain(retries).min()
+    }
+
+    fn advance(&mut self) -> Result<(), Refusal> {
+        while let Some((due, is_attempt, _, arrival)) = self.next_timer() {
+            if due > self.now {
+                break;
+            }
+            let now = self.now;
+            let record = self.record(arrival).clone();
+            if !is_attempt {
+                self.time_out(arrival, &record)?;
+            } else if record.deadline.is_none_or(|deadline| now < deadline) {
+                self.attempt(arrival)?;
+            } else {
+                // Too late by now: the deadline is due too.
+                self.record(arrival).state = State::Waiting(None);
+            }
+            self.start_what_may()?;
+        }
+        Ok(())
+    }
+
+    fn time_out(&mut self, arrival: u64, record: &InFlight) -> Result<(), Refusal> {
+        let key = record.record.key.clone().expect("it has a key");
+        if record.state == State::Running && self.options.cache.is_some() {
+            let now = self.now;
+            let next =
+                self.sharing(&key).into_iter().find(|&other| self.record(other).deadline.is_none_or(|at| at > now));
+            if let Some(next) = next {
+                self.ask(next);
+            }
+        }
+        let timeout = self.options.timeout.expect("a deadline needs a timeout").as_millis();
+        let message = match &record.last_error {
+            Some(error) => format!("no answer within {timeout} ms; the last attempt was {error}"),
+            None => format!("no answer within {timeout} ms"),
+        };
+        self.end(arrival, Outcome::TimedOut, Rows::from(message.clone()), &message)
+    }
+
+    /// The place of the next element to leave.
+    fn ready(&self) -> Option<usize> {
+        let first = self.elements.first()?;
+        let done = |element: &InQueue| match &element.what {
+            What::Record(InFlight { state: State::Done(_, _, tick), .. }) => Some(*tick),
+            What::Record(_) => None,
+            _ => Some(0),
+        };
+        if self.options.order == Order::Ordered || !matches!(first.what, What::Record(_)) {
+            return done(first).map(|_| 0);
+        }
+        let segment = self.elements.iter().take_while(|element| matches!(element.what, What::Record(_)));
+        segment.enumerate().filter_map(|(place, element)| Some((done(element)?, place))).min().map(|(_, place)| place)
+    }
+
+    fn take_one(&mut self) -> Option<Element> {
+        let element = self.elements.remove(self.ready()?);
+        let taken = match element.what {
+            What::Watermark(time) => Element::Watermark(time),
+            What::Idle => Element::Idle,
+            What::Active => Element::Active,
+            What::Record(InFlight { record, lookups, state, .. }) => {
+                let State::Done(outcome, rows, _) = state else { unreachable!("it is done") };
+                if self.policy(outcome) == Policy::Drop {
+                    self.stats.dropped += 1;
+                    Element::Dropped
+                } else {
+                    self.stats.emitted += 1;
+                    Element::Joined(JoinedRecord { record, outcome, rows, attempts: lookups })
+                }
+            }
+        };
+        if matches!(taken, Element::Watermark(_) | Element::Idle | Element::Active) {
+            self.stats.barriers_emitted += 1;
+        }
+        self.admit_backlog();
+        Some(taken)
+    }
+
+    fn admit_backlog(&mut self) {
+        while let Some(saved) = self.backlog.first().cloned() {
+            if self.failed {
+                return;
+            }
+            match saved {
+                Saved::Record(record) if self.has_room(Some(&record)) => {
+                    self.backlog.remove(0);
+                    // A failure is told by the next call.
+                    let _ = self.accept_record(record);
+                }
+                Saved::Watermark(time) if self.has_room(None) => {
+                    self.backlog.remove(0);
+                    self.accept_barrier(What::Watermark(time));
+                }
+                Saved::Idle(idle) if self.has_room(None) => {
+                    self.backlog.remove(0);
+                    self.accept_barrier(if idle { What::Idle } else { What::Active });
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+fn bytes_of(record: &Record) -> u64 {
+    let length = |field: &Option<bytes::Bytes>| field.as_ref().map_or(0, bytes::Bytes::len);
+    (length(&record.key) + length(&record.order_key) + record.payload.len()) as u64
+}
+
+fn order_key(record: &Record) -> Option<&bytes::Bytes> {
+    record.order_key.as_ref().filter(|key| !key.is_empty()).or(record.key.as_ref())
+}
