@@ -56,6 +56,8 @@ pub struct Run {
     /// The records' names, by what a look at the operator shows of them.
     names: HashMap<(String, EventTime), String>,
     snapshots: HashMap<String, Vec<u8>>,
+    /// The attempts that were started in this step.
+    starts: Vec<String>,
 }
 
 /// What came of a step: the word for it, and the timeouts that were handled.
@@ -86,6 +88,7 @@ impl Run {
             order_keys: HashMap::new(),
             names: HashMap::new(),
             snapshots: HashMap::new(),
+            starts: Vec::new(),
         })
     }
 
@@ -101,14 +104,13 @@ impl Run {
 
     /// Carries out one command, and says what came of it in the words of a scenario.
     pub fn step(&mut self, command: &Command) -> String {
-        let came = self.carry_out(command);
-        let starts: Vec<String> = (self.host.take_requests().into_iter())
-            .map(|request| {
-                let name = name_of(request.payload.as_deref().unwrap_or_default());
-                self.ids.insert(name.clone(), request.id);
-                format!("{name}#{}", request.attempt)
-            })
-            .collect();
+        let mut came = self.carry_out(command);
+        // What is due by now is handled now: a host polls after whatever it has done.
+        if let Err(refusal @ Refusal::Failed(_)) = self.host.poll(0, self.now) {
+            came = refused(&refusal);
+        }
+        self.note_starts();
+        let starts = std::mem::take(&mut self.starts);
         let mut parts = Vec::new();
         if came.word != "-" {
             parts.push(came.word);
@@ -120,6 +122,15 @@ impl Run {
             parts.push(format!("starts {}", starts.join(" ")));
         }
         if parts.is_empty() { "-".into() } else { parts.join(" ") }
+    }
+
+    /// Takes the requests, as a host does after each call.
+    fn note_starts(&mut self) {
+        for request in self.host.take_requests() {
+            let name = name_of(request.payload.as_deref().unwrap_or_default());
+            self.ids.insert(name.clone(), request.id);
+            self.starts.push(format!("{name}#{}", request.attempt));
+        }
     }
 
     /// Counters and gauges.
@@ -239,7 +250,11 @@ impl Run {
         loop {
             let next = self.host.wake_at().filter(|&at| at <= target).unwrap_or(target);
             self.now = next.max(self.now);
-            if let Err(refusal) = self.host.poll(0, self.now) {
+            let polled = self.host.poll(0, self.now);
+            if polled.is_ok() {
+                self.note_starts();
+            }
+            if let Err(refusal) = polled {
                 came = refused(&refusal);
                 if let Refusal::Failed(failed) = &refusal
                     && failed.outcome == Outcome::TimedOut

@@ -45,7 +45,10 @@ pub(crate) fn start(operator: &mut Operator, now: u64) {
 ///
 /// Where a deadline is due, all answers are taken first: one that was there in time stands.
 pub(crate) fn take(operator: &mut Operator, now: u64) -> Result<(), OperatorError> {
-    operator.check().map_err(operator_error)?;
+    if operator.check().is_err() {
+        // It says why, and takes no more answers.
+        return operator.advance(Instant(now)).map_err(operator_error);
+    }
     loop {
         let most = u32::try_from(operator.lookups_in_flight()).unwrap_or(u32::MAX).max(1);
         let taken = take_once(operator, now, most)?;
