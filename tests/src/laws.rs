@@ -194,7 +194,11 @@ impl Laws {
 
     /// Wake: whenever a lookup can time out, there is a timer.
     fn wakes(&self, stats: &Stats, state: &str) -> Result<(), String> {
-        if !self.failed && self.options().timeout.is_some() && stats.lookups_in_flight > 0 && state.ends_with("timer=none") {
+        if !self.failed
+            && self.options().timeout.is_some()
+            && stats.lookups_in_flight > 0
+            && state.ends_with("timer=none")
+        {
             return Err(format!("nothing would wake the host: {state}"));
         }
         Ok(())

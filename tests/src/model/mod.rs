@@ -166,9 +166,9 @@ impl Model {
     /// Starts each record that nothing holds back, in the order in which they became free.
     fn start_what_may(&mut self) -> Result<(), Refusal> {
         loop {
-            let may = self.records().filter(|(arrival, record)| {
-                record.state == State::Blocked && !self.is_held(*arrival, record)
-            });
+            let may = self
+                .records()
+                .filter(|(arrival, record)| record.state == State::Blocked && !self.is_held(*arrival, record));
             let Some(arrival) = may.map(|(arrival, _)| arrival).min_by_key(|arrival| self.free_since(*arrival)) else {
                 return Ok(());
             };
@@ -363,7 +363,13 @@ impl Model {
         if self.policy(outcome) == Policy::Fail {
             self.failed = true;
             self.requests.clear();
-            return Err(Refusal::Failed(LookupFailed { id: id_of(arrival), key, outcome, attempts, message: why.into() }));
+            return Err(Refusal::Failed(LookupFailed {
+                id: id_of(arrival),
+                key,
+                outcome,
+                attempts,
+                message: why.into(),
+            }));
         }
         Ok(())
     }
