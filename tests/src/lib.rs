@@ -6,6 +6,7 @@
 
 pub mod compare;
 pub mod host;
+pub mod interleavings;
 pub mod laws;
 pub mod model;
 pub mod plan;

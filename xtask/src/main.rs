@@ -4,6 +4,8 @@ mod demo;
 mod scenarios;
 mod setup;
 mod shell;
+mod sim;
+mod soak;
 mod test;
 
 use std::process::ExitCode;
@@ -26,6 +28,10 @@ enum Task {
     Test,
     /// Run scenario files on a host; ends with `N passed, N failed`.
     Scenarios(scenarios::Arguments),
+    /// Simulate the operator with made-up runs, which the naive model must agree with.
+    Sim(sim::Arguments),
+    /// What takes long: larger interleavings, and many more made-up runs.
+    Soak,
 }
 
 fn main() -> ExitCode {
@@ -33,6 +39,8 @@ fn main() -> ExitCode {
         Task::Demo => demo::run_demo(),
         Task::Test => test::run_all(),
         Task::Scenarios(arguments) => scenarios::run(&arguments),
+        Task::Sim(arguments) => sim::run(&arguments),
+        Task::Soak => soak::run_all(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::{
     scenarios, setup,
     shell::{Failure, run, run_with},
+    sim,
 };
 
 /// One thing to check, and its name.
@@ -18,6 +19,9 @@ const CHECKS: &[Check] = &[
     ("tests", || run("cargo", &["test", "--release", "--workspace"])),
     ("scenarios on the core", || on_host("native")),
     ("scenarios on the component in wasmtime", || on_host("wasmtime")),
+    ("scenarios on the naive model", || on_host("model")),
+    ("made-up runs of the core against the model", || sim::seeds(20_000, "native", "model")),
+    ("made-up runs of the component against the core", || sim::seeds(2_000, "wasmtime", "native")),
 ];
 
 /// Sets up, and runs the checks until one fails.

@@ -40,7 +40,7 @@ impl CacheOptions {
 }
 
 /// Answers by key. Failures are never among them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Cache {
     options: CacheOptions,
     by_key: BTreeMap<Bytes, Slot>,
@@ -52,7 +52,7 @@ pub(crate) struct Cache {
     evictions: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Entry {
     key: Bytes,
     rows: Rows,

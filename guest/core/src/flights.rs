@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// One lookup that several records wait for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Flight {
     key: Bytes,
     /// The records that wait for it besides the one that makes it, in the order in which they
@@ -18,7 +18,7 @@ pub(crate) struct Flight {
     pub(crate) followers: Vec<RequestId>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Flights {
     by_key: BTreeMap<Bytes, Slot>,
     flights: Slots<Flight>,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::slots::{Slot, Slots};
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct KeyOrder {
     /// The keys being looked up.
     busy: BTreeMap<Bytes, Slot>,

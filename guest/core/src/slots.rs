@@ -24,14 +24,14 @@ pub(crate) enum Found {
 }
 
 /// Values in reused slots; each use of a slot has an id of its own.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Slots<T> {
     slots: Vec<Place<T>>,
     free: Vec<Slot>,
     in_use: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Place<T> {
     /// Uses so far, this one included.
     uses: u64,

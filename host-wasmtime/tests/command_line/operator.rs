@@ -173,3 +173,21 @@ fn a_limit_ends_the_input() {
     let out = folder().enrich_with_input("- --key id --lookup csv:users.csv --limit 3", ids(10)).ended(0);
     assert_eq!(order(&out), [0, 1, 2]);
 }
+
+#[test]
+fn a_cache_answers_equal_keys() {
+    let folder = folder();
+    let input = "{\"id\":1}\n{\"id\":1}\n{\"id\":9}\n".repeat(50);
+    let cached = "--cache-max-bytes 64k --cache-expire-after-write 1m --cache-expire-after-access none";
+    let arguments = format!("- --key id --lookup csv:users.csv --stats json {cached}");
+    let run = folder.enrich_with_input(&arguments, input.clone());
+    assert_eq!((run.counter("attempts"), run.counter("found"), run.counter("missing")), (2, 100, 50));
+    assert_eq!(run.counter("cache-hits") + run.counter("cache-shared"), 148);
+    assert_eq!(run.ended(0).lines().count(), 150);
+    let run = folder
+        .enrich_with_input(&format!("{arguments} --cache-missing-expire-after-write none --capacity 1"), input.clone());
+    assert_eq!(run.counter("attempts"), 51, "each miss is looked up");
+    let run = folder.enrich_with_input("- --key id --lookup csv:users.csv --stats json", input);
+    assert_eq!(run.counter("attempts"), 150, "without a cache each record is looked up");
+    folder.enrich("- --key id --lookup csv:users.csv --cache-expire-after-write 1m").failed(2);
+}

@@ -43,7 +43,7 @@ struct InQueue {
 
 #[derive(Debug, Clone)]
 enum What {
-    Record(InFlight),
+    Record(Box<InFlight>),
     Watermark(EventTime),
     Idle,
     Active,
@@ -103,14 +103,14 @@ impl Model {
 
     fn records(&self) -> impl Iterator<Item = (u64, &InFlight)> {
         self.elements.iter().filter_map(|element| match &element.what {
-            What::Record(record) => Some((element.arrival, record)),
+            What::Record(record) => Some((element.arrival, &**record)),
             _ => None,
         })
     }
 
     fn record(&mut self, arrival: u64) -> &mut InFlight {
         let found = self.elements.iter_mut().find_map(|element| match &mut element.what {
-            What::Record(record) if element.arrival == arrival => Some(record),
+            What::Record(record) if element.arrival == arrival => Some(&mut **record),
             _ => None,
         });
         found.expect("the record is in flight")
@@ -154,7 +154,7 @@ impl Model {
         let (deadline, last_error) = (None, None);
         let in_flight =
             InFlight { record, state, attempt: 0, lookups: 0, missed: false, deadline, deadline_order: 0, last_error };
-        self.elements.push(InQueue { arrival, accepted_at: self.now, what: What::Record(in_flight) });
+        self.elements.push(InQueue { arrival, accepted_at: self.now, what: What::Record(Box::new(in_flight)) });
         self.start_what_may()
     }
 
@@ -438,8 +438,10 @@ impl Model {
     fn ready(&self) -> Option<usize> {
         let first = self.elements.first()?;
         let done = |element: &InQueue| match &element.what {
-            What::Record(InFlight { state: State::Done(_, _, tick), .. }) => Some(*tick),
-            What::Record(_) => None,
+            What::Record(record) => match record.state {
+                State::Done(_, _, tick) => Some(tick),
+                _ => None,
+            },
             _ => Some(0),
         };
         if self.options.order == Order::Ordered || !matches!(first.what, What::Record(_)) {
@@ -455,7 +457,8 @@ impl Model {
             What::Watermark(time) => Element::Watermark(time),
             What::Idle => Element::Idle,
             What::Active => Element::Active,
-            What::Record(InFlight { record, lookups, state, .. }) => {
+            What::Record(record) => {
+                let InFlight { record, lookups, state, .. } = *record;
                 let State::Done(outcome, rows, _) = state else { unreachable!("it is done") };
                 if self.policy(outcome) == Policy::Drop {
                     self.stats.dropped += 1;

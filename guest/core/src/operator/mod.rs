@@ -46,7 +46,7 @@ pub enum PollState {
 /// happens.
 ///
 /// An instant before one that the operator has seen counts as that one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Operator {
     options: Options,
     records: Slots<InFlightRecord>,
@@ -79,7 +79,7 @@ pub struct Operator {
 }
 
 /// A record from its admission to its leaving.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct InFlightRecord {
     record: Record,
     arrival: u64,
@@ -100,7 +100,7 @@ struct InFlightRecord {
     state: RecordState,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum RecordState {
     /// Key-ordered: an earlier record of its key is being looked up.
     Blocked,

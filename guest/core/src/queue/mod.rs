@@ -34,7 +34,7 @@ pub(crate) enum Ready {
 pub(crate) type Segment = u64;
 
 /// Elements in flight, as slots of their records and as barriers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum StreamElementQueue {
     Ordered(OrderedQueue),
     Segmented(SegmentedQueue),

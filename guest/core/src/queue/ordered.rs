@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use super::{Barrier, Ready};
 use crate::slots::Slot;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct OrderedQueue {
     elements: VecDeque<Ready>,
 }

@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 use super::{Barrier, Ready, Segment};
 use crate::slots::Slot;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct SegmentedQueue {
     /// At least one once anything was pushed; all but the last end in a barrier.
     segments: VecDeque<Run>,
@@ -17,7 +17,7 @@ pub(crate) struct SegmentedQueue {
     first: Segment,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Run {
     /// Records that are not done.
     open: usize,

@@ -8,7 +8,7 @@ use alloc::collections::VecDeque;
 
 use crate::{Instant, RequestId};
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Deadlines {
     queue: VecDeque<(Instant, RequestId)>,
     /// Deadlines in the queue that still count.

@@ -15,7 +15,7 @@ pub(crate) struct WaitingRetry {
     pub(crate) after_attempt: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Retries {
     heap: BinaryHeap<Reverse<WaitingRetry>>,
 }
