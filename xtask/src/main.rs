@@ -1,6 +1,7 @@
 //! Lookaside's task runner: `cargo xtask demo`, `cargo xtask test` and the rest.
 
 mod demo;
+mod reference;
 mod scenarios;
 mod setup;
 mod shell;
@@ -30,6 +31,8 @@ enum Task {
     Scenarios(scenarios::Arguments),
     /// Simulate the operator with made-up runs, which the naive model must agree with.
     Sim(sim::Arguments),
+    /// Run the scenarios on the real Flink operator classes, and compare.
+    Reference,
     /// What takes long: larger interleavings, and many more made-up runs.
     Soak,
 }
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Task::Test => test::run_all(),
         Task::Scenarios(arguments) => scenarios::run(&arguments),
         Task::Sim(arguments) => sim::run(&arguments),
+        Task::Reference => reference::run_all(),
         Task::Soak => soak::run_all(),
     };
     match done {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::{
-    scenarios, setup,
+    reference, scenarios, setup,
     shell::{Failure, run, run_with},
     sim,
 };
@@ -20,6 +20,7 @@ const CHECKS: &[Check] = &[
     ("scenarios on the core", || on_host("native")),
     ("scenarios on the component in wasmtime", || on_host("wasmtime")),
     ("scenarios on the naive model", || on_host("model")),
+    ("scenarios on Flink's classes", reference::run_where_possible),
     ("made-up runs of the core against the model", || sim::seeds(20_000, "native", "model")),
     ("made-up runs of the component against the core", || sim::seeds(2_000, "wasmtime", "native")),
 ];
