@@ -97,6 +97,8 @@ pub enum HostKind {
     Native,
     /// The component, in wasmtime.
     Wasmtime,
+    /// The component with another in between that records what passes, in wasmtime.
+    Recorded,
     /// The naive reference model.
     Model,
 }
@@ -110,7 +112,8 @@ impl HostKind {
     pub fn open(self, options: &Options) -> Result<Box<dyn Host>, Refusal> {
         Ok(match self {
             Self::Native => Box::new(Native::open(options)?),
-            Self::Wasmtime => Box::new(Wasmtime::open(options)?),
+            Self::Wasmtime => Box::new(Wasmtime::open(false, options)?),
+            Self::Recorded => Box::new(Wasmtime::open(true, options)?),
             Self::Model => Box::new(Model::open(options)),
         })
     }
@@ -123,7 +126,8 @@ impl HostKind {
     pub fn restore(self, options: &Options, snapshot: &[u8]) -> Result<Box<dyn Host>, Refusal> {
         Ok(match self {
             Self::Native => Box::new(Native::restore(options, snapshot)?),
-            Self::Wasmtime => Box::new(Wasmtime::restore(options, snapshot)?),
+            Self::Wasmtime => Box::new(Wasmtime::restore(false, options, snapshot)?),
+            Self::Recorded => Box::new(Wasmtime::restore(true, options, snapshot)?),
             Self::Model => Box::new(Model::restore(options, snapshot)?),
         })
     }

@@ -2,17 +2,26 @@
 
 use std::sync::LazyLock;
 
-use lookaside::{Operator, OperatorComponent, OperatorError};
+use lookaside::{Operator, OperatorComponent, OperatorError, component::Limits};
 use lookaside_core::{
     Answer, Element, EventTime, InFlight, Instant, Options, PollState, Record, Request, Stats, Verdict,
     columns::RecordBatchBuilder,
 };
 
 use super::{Host, Refusal};
+use crate::composition;
 
 /// Compiled once for all scenarios.
 static COMPONENT: LazyLock<OperatorComponent> =
     LazyLock::new(|| OperatorComponent::bundled().expect("the bundled component runs here"));
+
+/// The same with a component between it and the host that notes what it passes on.
+static RECORDED: LazyLock<OperatorComponent> = LazyLock::new(|| {
+    let recorder = composition::build("recorder");
+    let composed =
+        composition::with_recorder(OperatorComponent::bundled_bytes(), &recorder).expect("they fit together");
+    OperatorComponent::from_bytes("the recorded operator", &composed, Limits::default()).expect("it runs here")
+});
 
 /// The operator as a component instance. Records go in alone and in batches, turn by turn.
 pub struct Wasmtime {
@@ -23,17 +32,21 @@ pub struct Wasmtime {
 }
 
 impl Wasmtime {
-    pub(super) fn open(options: &Options) -> Result<Self, Refusal> {
-        Self::new(COMPONENT.open(options, Instant(0)))
+    pub(super) fn open(recorded: bool, options: &Options) -> Result<Self, Refusal> {
+        Self::new(component(recorded).open(options, Instant(0)))
     }
 
-    pub(super) fn restore(options: &Options, snapshot: &[u8]) -> Result<Self, Refusal> {
-        Self::new(COMPONENT.restore(options, snapshot, Instant(0)))
+    pub(super) fn restore(recorded: bool, options: &Options, snapshot: &[u8]) -> Result<Self, Refusal> {
+        Self::new(component(recorded).restore(options, snapshot, Instant(0)))
     }
 
     fn new(operator: Result<Operator, OperatorError>) -> Result<Self, Refusal> {
         Ok(Self { operator: operator.map_err(refusal)?, wake_at: None, pushes: 0, last_now: Instant(0) })
     }
+}
+
+fn component(recorded: bool) -> &'static OperatorComponent {
+    if recorded { &RECORDED } else { &COMPONENT }
 }
 
 fn refusal(error: OperatorError) -> Refusal {
