@@ -43,8 +43,22 @@ pub(crate) fn run_all() -> Result<(), Failure> {
 /// The component is a crate of its target alone.
 fn lints() -> Result<(), Failure> {
     run("cargo", &["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-    let component = ["clippy", "--profile", "guest", "--package", "lookaside-component", "--target", "wasm32-wasip2"];
-    run("cargo", &[&component[..], &["--target-dir", "target/guest", "--", "-D", "warnings"]].concat())
+    let component = [
+        "clippy",
+        "--profile",
+        "guest",
+        "--package",
+        "lookaside-component",
+        "--package",
+        "fixed-table",
+        "--package",
+        "recorder",
+    ];
+    run(
+        "cargo",
+        &[&component[..], &["--target", "wasm32-wasip2", "--target-dir", "target/guest", "--", "-D", "warnings"]]
+            .concat(),
+    )
 }
 
 fn documentation() -> Result<(), Failure> {
