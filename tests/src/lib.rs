@@ -5,6 +5,7 @@
 //! real operator, and [`laws`] watches it.
 
 pub mod compare;
+#[cfg(feature = "components")]
 pub mod composition;
 pub mod host;
 pub mod interleavings;

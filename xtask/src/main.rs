@@ -1,6 +1,7 @@
 //! Lookaside's task runner: `cargo xtask demo`, `cargo xtask test` and the rest.
 
 mod demo;
+mod instructions;
 mod reference;
 mod scenarios;
 mod setup;
@@ -33,8 +34,10 @@ enum Task {
     Sim(sim::Arguments),
     /// Run the scenarios on the real Flink operator classes, and compare.
     Reference,
-    /// What takes long: larger interleavings, and many more made-up runs.
-    Soak,
+    /// Count the instructions that a record costs in the core, under valgrind.
+    Instructions,
+    /// What takes long: fuzzing, larger interleavings, and many more made-up runs.
+    Soak(soak::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -44,7 +47,8 @@ fn main() -> ExitCode {
         Task::Scenarios(arguments) => scenarios::run(&arguments),
         Task::Sim(arguments) => sim::run(&arguments),
         Task::Reference => reference::run_all(),
-        Task::Soak => soak::run_all(),
+        Task::Instructions => instructions::run_all(),
+        Task::Soak(arguments) => soak::run_all(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,6 +8,12 @@ const TARGETS: [&str; 1] = ["wasm32-wasip2"];
 /// The version of cargo-deny that the rules in deny.toml are written for.
 const CARGO_DENY: &str = "0.20.2";
 
+/// The version of the runner that belongs to the crate in `tests/Cargo.toml`.
+const GUNGRAUN: &str = "0.20.0";
+
+/// The version of cargo-fuzz that the targets in `fuzz/` are written for.
+const CARGO_FUZZ: &str = "0.13.2";
+
 /// Installs the Rust targets that are missing.
 pub(crate) fn targets() -> Result<(), Failure> {
     let (installed, _) = output_of("rustup", &["target", "list", "--installed"])?;
@@ -33,15 +39,30 @@ pub(crate) fn components() -> Result<(), Failure> {
 
 /// The path of cargo-deny, installed into the target folder where it is missing.
 pub(crate) fn cargo_deny() -> Result<String, Failure> {
+    tool("cargo-deny", CARGO_DENY)
+}
+
+/// The path of cargo-fuzz, installed into the target folder where it is missing.
+pub(crate) fn cargo_fuzz() -> Result<String, Failure> {
+    tool("cargo-fuzz", CARGO_FUZZ)
+}
+
+/// The path of the program that counts instructions, installed into the target folder where it is missing.
+pub(crate) fn gungraun_runner() -> Result<String, Failure> {
+    tool("gungraun-runner", GUNGRAUN)
+}
+
+/// The path of a tool in that version, installed into the target folder where it is missing.
+fn tool(name: &str, version: &str) -> Result<String, Failure> {
     let root = crate::shell::project().join("target").join("tools");
-    let program = root.join("bin").join("cargo-deny").display().to_string();
-    let expected = format!("cargo-deny {CARGO_DENY}");
-    if output_of(&program, &["--version"]).is_ok_and(|(version, _)| version.trim() == expected) {
+    let program = root.join("bin").join(name).display().to_string();
+    let expected = format!("{name} {version}");
+    if output_of(&program, &["--version"]).is_ok_and(|(found, _)| found.trim() == expected) {
         return Ok(program);
     }
     eprintln!("installing {expected}, once");
     let root = root.display().to_string();
-    run_with("cargo", &["install", "cargo-deny", "--version", CARGO_DENY, "--locked", "--root", &root], |command| {
+    run_with("cargo", &["install", name, "--version", version, "--locked", "--root", &root], |command| {
         // Optimising a tool that runs for a second takes longer than it saves.
         command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0").env("CARGO_PROFILE_RELEASE_LTO", "off")
     })?;

@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use crate::{
-    reference, scenarios, setup,
-    shell::{Failure, run, run_with},
-    sim,
+    reference, setup,
+    shell::{Failure, project, run, run_with},
 };
 
 /// One thing to check, and its name.
@@ -17,12 +16,16 @@ const CHECKS: &[Check] = &[
     ("documentation", documentation),
     ("licences and sources of dependencies", dependencies),
     ("tests", || run("cargo", &["test", "--release", "--workspace"])),
-    ("scenarios on the core", || on_host("native")),
-    ("scenarios on the component in wasmtime", || on_host("wasmtime")),
-    ("scenarios on the naive model", || on_host("model")),
+    ("scenarios on the core", || built("scenarios", &["--host", "native"])),
+    ("scenarios on the component in wasmtime", || built("scenarios", &["--host", "wasmtime"])),
+    ("scenarios on the naive model", || built("scenarios", &["--host", "model"])),
     ("scenarios on Flink's classes", reference::run_where_possible),
-    ("made-up runs of the core against the model", || sim::seeds(20_000, "native", "model")),
-    ("made-up runs of the component against the core", || sim::seeds(2_000, "wasmtime", "native")),
+    ("made-up runs of the core against the model", || {
+        built("sim", &["--seeds", "20000", "--host", "native", "--against", "model"])
+    }),
+    ("made-up runs of the component against the core", || {
+        built("sim", &["--seeds", "2000", "--host", "wasmtime", "--against", "native"])
+    }),
 ];
 
 /// Sets up, and runs the checks until one fails.
@@ -72,6 +75,9 @@ fn dependencies() -> Result<(), Failure> {
     run(&setup::cargo_deny()?, &["--all-features", "check", "bans", "licenses", "sources"])
 }
 
-fn on_host(host: &str) -> Result<(), Failure> {
-    scenarios::run(&scenarios::Arguments { host: host.to_owned(), files: Vec::new() })
+/// Runs a program that the tests have built: `cargo run` would build all of it again, with the
+/// features that one package alone asks for.
+fn built(program: &str, arguments: &[&str]) -> Result<(), Failure> {
+    let program = project().join("target").join("release").join(program);
+    run(&program.display().to_string(), arguments)
 }

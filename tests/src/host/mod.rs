@@ -1,6 +1,7 @@
 //! The operators that scenarios run on.
 
 mod native;
+#[cfg(feature = "components")]
 mod wasmtime;
 
 use lookaside_core::{
@@ -9,6 +10,7 @@ use lookaside_core::{
 
 use crate::model::Model;
 pub use native::Native;
+#[cfg(feature = "components")]
 pub use wasmtime::Wasmtime;
 
 /// Why an operator did not carry out a call.
@@ -96,8 +98,10 @@ pub enum HostKind {
     /// The core, as a Rust crate.
     Native,
     /// The component, in wasmtime.
+    #[cfg(feature = "components")]
     Wasmtime,
     /// The component with another in between that records what passes, in wasmtime.
+    #[cfg(feature = "components")]
     Recorded,
     /// The naive reference model.
     Model,
@@ -112,7 +116,9 @@ impl HostKind {
     pub fn open(self, options: &Options) -> Result<Box<dyn Host>, Refusal> {
         Ok(match self {
             Self::Native => Box::new(Native::open(options)?),
+            #[cfg(feature = "components")]
             Self::Wasmtime => Box::new(Wasmtime::open(false, options)?),
+            #[cfg(feature = "components")]
             Self::Recorded => Box::new(Wasmtime::open(true, options)?),
             Self::Model => Box::new(Model::open(options)),
         })
@@ -126,7 +132,9 @@ impl HostKind {
     pub fn restore(self, options: &Options, snapshot: &[u8]) -> Result<Box<dyn Host>, Refusal> {
         Ok(match self {
             Self::Native => Box::new(Native::restore(options, snapshot)?),
+            #[cfg(feature = "components")]
             Self::Wasmtime => Box::new(Wasmtime::restore(false, options, snapshot)?),
+            #[cfg(feature = "components")]
             Self::Recorded => Box::new(Wasmtime::restore(true, options, snapshot)?),
             Self::Model => Box::new(Model::restore(options, snapshot)?),
         })
