@@ -50,11 +50,8 @@ pub(crate) fn run_all() -> Result<(), Failure> {
 /// Whether `ID MARK VERDICT ...` goes together.
 fn is_true(verdict: &str) -> bool {
     let mut words = verdict.split(' ').skip(1);
-    match (words.next(), words.next()) {
-        (Some("same" | "same-sorted"), Some("same")) => true,
-        (Some("differs"), Some("other")) => true,
-        _ => false,
-    }
+    let (mark, verdict) = (words.next(), words.next());
+    matches!((mark, verdict), (Some("same" | "same-sorted"), Some("same")) | (Some("differs"), Some("other")))
 }
 
 /// Flink's classes and what they need, fetched once.
