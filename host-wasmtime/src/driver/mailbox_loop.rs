@@ -26,8 +26,10 @@ const ENOUGH_INPUT: usize = MAX_PUSHED;
 const SHORTEST_SLEEP: Duration = Duration::from_micros(200);
 /// Elements that an inspection shows at most.
 const MAX_INSPECTED: u32 = 1_000;
-/// Loops between two publications of the counters.
-const STATS_EVERY: u32 = 64;
+/// Turns after which others on the thread get theirs.
+const TURNS_IN_A_ROW: u32 = 64;
+/// Between two publications of the counters, at least.
+const STATS_EVERY: Duration = Duration::from_millis(50);
 
 pub(super) struct MailboxLoop {
     driver: Driver,
@@ -96,10 +98,10 @@ impl MailboxLoop {
         let outputs = self.outputs.clone();
         let mut permit: Option<Permit<'_, OutputBatch>> = None;
         let mut turns = 0_u32;
+        let mut last_published = tokio::time::Instant::now();
         loop {
             turns = turns.wrapping_add(1);
-            if turns.is_multiple_of(STATS_EVERY) {
-                self.publish_stats();
+            if turns.is_multiple_of(TURNS_IN_A_ROW) {
                 // Others on this thread get their turn, however busy this loop is.
                 tokio::task::yield_now().await;
             }
@@ -118,6 +120,10 @@ impl MailboxLoop {
             let can_push = self.refused_at.is_none() && !self.waiting.is_empty();
             if moved || can_push || self.can_end() || (poll.state == PollState::Ready && permit.is_some()) {
                 continue;
+            }
+            if last_published.elapsed() >= STATS_EVERY {
+                last_published = tokio::time::Instant::now();
+                self.publish_stats();
             }
             let wants_room = permit.is_none();
             match self.sleep(poll.wake_at, wants_room).await {
