@@ -26,7 +26,10 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.fuzz_only {
         return Ok(());
     }
-    run("cargo", &["run", "--quiet", "--release", "--package", "lookaside-tests", "--bin", "interleavings"])?;
+    run(
+        "cargo",
+        &["run", "--quiet", "--release", "--package", "lookaside-tests", "--bin", "interleavings", "--", "--large"],
+    )?;
     sim::seeds(1_000_000, "native", "model")?;
     sim::seeds(50_000, "wasmtime", "native")
 }

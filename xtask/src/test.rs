@@ -20,6 +20,7 @@ const CHECKS: &[Check] = &[
     ("scenarios on the component in wasmtime", || built("scenarios", &["--host", "wasmtime"])),
     ("scenarios on the naive model", || built("scenarios", &["--host", "model"])),
     ("scenarios on Flink's classes", reference::run_where_possible),
+    ("every interleaving of a few records", || built("interleavings", &[])),
     ("made-up runs of the core against the model", || {
         built("sim", &["--seeds", "20000", "--host", "native", "--against", "model"])
     }),
