@@ -38,7 +38,10 @@ pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
         _ => return Err(format!("`{unit}` is no unit; write k, M or G")),
     };
     let number: u64 = number.parse().map_err(|_| format!("`{text}` is no size such as 64M"))?;
-    number.checked_mul(1 << shift).filter(|&bytes| bytes > 0).ok_or_else(|| format!("`{text}` is no size that fits"))
+    if number == 0 {
+        return Err("0 bytes hold nothing; write a size such as 64M, or leave the option out".into());
+    }
+    number.checked_mul(1 << shift).ok_or_else(|| format!("`{text}` is more than any machine holds"))
 }
 
 #[cfg(test)]
