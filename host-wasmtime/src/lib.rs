@@ -17,6 +17,7 @@ mod json;
 pub mod lookup;
 mod mailbox;
 pub mod operator;
+mod units;
 
 #[cfg(feature = "cli")]
 pub mod cli;

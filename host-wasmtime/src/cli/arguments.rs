@@ -4,15 +4,13 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use super::{
-    duration::{OptionalDuration, parse, parse_bytes},
-    lookup_address::LookupAddress,
-};
+use super::duration::OptionalDuration;
 use crate::{
     CacheOptions, Multiplier, Options, Order, Policy, Retry, RetryOn,
     join::{EventTimeFormat, FieldPath, RowsShape},
     lookup::Latency,
     source::Format,
+    units::{parse_bytes, parse_duration},
 };
 
 /// Enriches streams: joins each record with what an asynchronous lookup finds for it.
@@ -33,10 +31,27 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Joins the records of a file or a pipe with the rows of a table or a database.
+    /// Joins the records of a file or a pipe with what a table, a database or a service knows.
     #[command(after_long_help = EXAMPLES)]
     Enrich(Box<EnrichArguments>),
+    /// Lists what can be looked up in, with the settings that an address may have.
+    #[command(after_long_help = LOOKUPS_EXAMPLES)]
+    Lookups(LookupsArguments),
 }
+
+#[derive(Debug, Args)]
+pub(super) struct LookupsArguments {
+    /// Only this kind, such as redis or https.
+    pub(super) scheme: Option<String>,
+}
+
+const LOOKUPS_EXAMPLES: &str = "\
+Examples:
+  All of them:
+    lookaside lookups
+
+  What may be set for Redis:
+    lookaside lookups redis";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +62,17 @@ Examples:
   A log as it grows, in order, with users from a database; a miss is an empty list:
     tail -f events.ndjson | lookaside enrich - --key user.id --lookup sqlite:users.db \\
       --query 'select name, plan from users where id = ?' --as users --rows all
+
+  From a service, with retries while it is busy, and what was found kept for a minute:
+    lookaside enrich events.ndjson --key user_id --order unordered --capacity 1000 \\
+      --lookup 'https://api.example.com/users/{key}#header=Authorization: Bearer ${env:TOKEN}' \\
+      --retry-on failure --cache-max-bytes 64M --cache-expire-after-write 1m
+
+  From Redis, PostgreSQL and HBase (`lookaside lookups` lists their settings):
+    lookaside enrich events.ndjson --key user_id --lookup 'redis://127.0.0.1?key=user:{key}&type=hash'
+    lookaside enrich events.ndjson --key user_id --lookup 'postgres://me:${env:PGPASSWORD}@127.0.0.1/app' \\
+      --table users --lookup-key id
+    lookaside enrich events.ndjson --key user_id --lookup 'hbase://127.0.0.1:16020/users?columns=cf:name,cf:age'
 
   CSV to CSV, the row's columns beside the record's, records without a row left out:
     lookaside enrich orders.csv --key sku --lookup csv:products.csv --merge product_ \\
@@ -94,7 +120,7 @@ pub(super) struct ReadingArguments {
     pub(super) event_time_format: EventTimeFormat,
 
     /// How much earlier than those before it an event time may be: watermarks stay this far behind.
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse, requires = "event_time")]
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration, requires = "event_time")]
     pub(super) watermark_delay: Duration,
 
     /// A watermark follows every so many records. Unordered, no record passes one.
@@ -126,20 +152,22 @@ pub(super) struct LookupArguments {
     #[arg(long, value_name = "FIELD", required = true, value_delimiter = ',')]
     pub(super) key: Vec<FieldPath>,
 
-    /// Where to look it up: csv:FILE, tsv:FILE, json:FILE (an array of objects, or one a line), or
-    /// sqlite:FILE.
+    /// Where to look it up: csv:FILE, tsv:FILE, json:FILE (an array of objects, or one a line),
+    /// sqlite:FILE, or a URL that begins with http, https, redis, mysql, postgres or hbase;
+    /// `lookaside lookups` lists them with their settings.
     #[arg(long, value_name = "ADDRESS")]
-    pub(super) lookup: LookupAddress,
+    pub(super) lookup: String,
 
     /// The columns that the key's values are compared with; the names in --key where not given.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',', conflicts_with = "query")]
     pub(super) lookup_key: Vec<String>,
 
-    /// The table to look in, for sqlite.
+    /// The table to look in, for databases: NAME, or SCHEMA.NAME.
     #[arg(long, conflicts_with = "query")]
     pub(super) table: Option<String>,
 
-    /// The query to run for each key, for sqlite: one ? for each value of the key.
+    /// The query to run for each key, for databases: one ? for each value of the key, or $1, $2 and
+    /// so on in PostgreSQL.
     #[arg(long, value_name = "SQL")]
     pub(super) query: Option<String>,
 
@@ -208,7 +236,7 @@ pub(super) struct OperatorArguments {
     retry_attempts: u32,
 
     /// The delay before the second attempt.
-    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = parse)]
+    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = parse_duration)]
     retry_delay: Duration,
 
     /// Each delay is the last one times this.
@@ -216,7 +244,7 @@ pub(super) struct OperatorArguments {
     retry_multiplier: Multiplier,
 
     /// No delay is longer.
-    #[arg(long, value_name = "DURATION", value_parser = parse)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     retry_max_delay: Option<Duration>,
 
     /// Draw each delay between 0 and itself, from this seed.
@@ -245,7 +273,7 @@ pub(super) struct OperatorArguments {
     pub(super) component: Option<PathBuf>,
 
     /// Tell on stderr what the oldest records wait for, when nothing has moved for so long.
-    #[arg(long, value_name = "DURATION", value_parser = parse)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(super) explain_stalls: Option<Duration>,
 }
 

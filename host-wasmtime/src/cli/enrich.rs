@@ -35,15 +35,14 @@ pub(super) fn run(arguments: &EnrichArguments, quiet: bool) -> Result<ExitStatus
     let in_format = input_format(arguments)?;
     let out_format = output_format(arguments);
     check(arguments)?;
-    let provider = lookup_address::open(&arguments.lookup, in_format.is_untyped())?;
-    let shape = shape(arguments, provider.as_ref());
-    let component = component(arguments)?;
-
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
             CliError::environment(format!("cannot start threads: {error}"), "raise the limit on threads")
         })?;
     let _context = runtime.enter();
+    let provider = runtime.block_on(lookup_address::open(&arguments.lookup, in_format.is_untyped()))?;
+    let shape = shape(arguments, provider.as_ref());
+    let component = component(arguments)?;
 
     let (outbox, input) = Outbox::new();
     let flush = outbox.clone();

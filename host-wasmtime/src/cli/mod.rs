@@ -5,6 +5,7 @@ mod duration;
 mod enrich;
 mod exit;
 mod lookup_address;
+mod lookups;
 mod progress;
 mod reading;
 mod stalls;
@@ -26,6 +27,7 @@ pub fn main() -> ExitCode {
     start_log(arguments.verbose, arguments.quiet);
     let ended = match arguments.command {
         Command::Enrich(enrich) => enrich::run(&enrich, arguments.quiet),
+        Command::Lookups(arguments) => lookups::run(&arguments),
     };
     match ended {
         Ok(status) => status.into(),

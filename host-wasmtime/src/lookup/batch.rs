@@ -120,6 +120,29 @@ impl LookupBatch {
         mailbox.put(answers);
     }
 
+    /// The same lookups in batches of at most `lookups`, and of at most `bytes` of keys where they
+    /// are more than one.
+    #[must_use]
+    pub fn split(self, lookups: usize, bytes: usize) -> Vec<Self> {
+        let fits = |batch: &[Lookup], held: usize| batch.len() < lookups.max(1) && held <= bytes;
+        let mut batches: Vec<Self> = Vec::new();
+        let mut held = 0;
+        for lookup in self.lookups {
+            let length = lookup.key().len();
+            match batches.last_mut().filter(|batch| fits(&batch.lookups, held + length)) {
+                Some(batch) => {
+                    held += length;
+                    batch.lookups.push(lookup);
+                }
+                None => {
+                    held = length;
+                    batches.push(lookup.into());
+                }
+            }
+        }
+        batches
+    }
+
     /// When the last of its lookups times out; none where one does not.
     pub(crate) fn last_deadline(&self) -> Option<Instant> {
         self.lookups.iter().map(Lookup::deadline).try_fold(None, |last, deadline| Some(last.max(Some(deadline?))))?

@@ -57,6 +57,15 @@ impl KeyValue {
         }
     }
 
+    /// The value without quotes and escapes: what stores know it by.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        match self {
+            Self::Boolean(value) => value.to_string(),
+            Self::Number(text) | Self::Text(text) => text.clone(),
+        }
+    }
+
     /// Its type.
     #[must_use]
     pub fn kind(&self) -> KeyKind {

@@ -1,21 +1,64 @@
 //! Lookup providers: who answers an operator's lookups.
 
+#![cfg_attr(
+    not(all(
+        feature = "hbase",
+        feature = "http",
+        feature = "mysql",
+        feature = "postgres",
+        feature = "redis",
+        feature = "sqlite"
+    )),
+    allow(dead_code, unused_imports, reason = "what backends share, one alone need not use")
+)]
+
+mod address;
 mod batch;
 mod blocking;
+mod catalog;
+mod concurrency;
+mod encoding;
 mod function;
+#[cfg(feature = "hbase")]
+mod hbase;
+#[cfg(feature = "http")]
+mod http;
 mod key;
+mod key_template;
 mod latency;
+mod limits;
+#[cfg(feature = "mysql")]
+mod mysql;
+mod open;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
+mod remote;
+mod secret;
+mod settings;
+mod sql;
 #[cfg(feature = "sqlite")]
-pub mod sqlite;
+mod sqlite;
 pub mod table;
+#[cfg(feature = "http")]
+mod tls;
 
 use futures::future::BoxFuture;
 
 pub use batch::{Lookup, LookupBatch};
 pub use blocking::blocking;
+pub use catalog::{LookupKind, lookups};
 pub use function::{from_batch_fn, from_fn};
 pub use key::{KeyKind, KeyValue, read_key, write_key};
 pub use latency::{Latency, WithLatency};
+pub use open::{OpenError, Selection, open};
+pub use settings::{Setting, Settings};
+
+use address::Address;
+use encoding::ValueEncoding;
+use key_template::KeyTemplate;
+use limits::Limits;
 
 /// Answers lookups, a batch at a time.
 ///

@@ -5,8 +5,10 @@
 //! by SQLite's own rules, so a column's affinity decides whether `7` and `'7'` are equal.
 
 use std::{
-    path::{Path, PathBuf},
+    io::Write as _,
+    path::Path,
     sync::mpsc::{Sender, channel},
+    time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -15,102 +17,90 @@ use futures::future::BoxFuture;
 use lookaside_core::{FailureKind, LookupError, Rows};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, Statement, ToSql, params_from_iter, types::ValueRef};
 
-use super::{KeyValue, LookupBatch, LookupProvider, read_key};
+use super::{
+    KeyValue, Limits, LookupBatch, LookupProvider, OpenError, Selection, Setting, Settings, limits,
+    open::{Errors, file},
+    read_key, remote,
+    sql::{Find, check_columns, check_parameters, quoted, quoted_part},
+};
 use crate::json;
 
-/// Which rows a key finds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selection {
-    /// The rows of a table whose columns have the key's values.
-    Table {
-        /// The table's or view's name.
-        table: String,
-        /// One column a value of the key.
-        key_columns: Vec<String>,
+/// What may be set in the address.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "busy-timeout",
+        value: "DURATION",
+        default: "5s",
+        meaning: "how long a lookup waits for another program that writes",
     },
-    /// The rows of a query with one parameter, `?`, a value of the key.
-    Query(String),
-}
-
-/// A database cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SqliteError {
-    /// It cannot be opened.
-    #[error("cannot open the database {}: {reason}", .path.display())]
-    Unreachable {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// The selection does not fit the database or the key.
-    #[error("the lookup in {} cannot be made: {reason}", .path.display())]
-    BadSelection {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-}
+    Setting { name: "cache", value: "SIZE", default: "64M", meaning: "memory for pages of the file at most" },
+];
 
 /// A database that answers lookups.
 #[derive(Debug)]
-pub struct Sqlite {
+pub(crate) struct Sqlite {
     batches: Sender<LookupBatch>,
     columns: Vec<String>,
 }
 
-impl Sqlite {
-    /// Opens the database in `path`, for keys of `key_values` values.
-    ///
-    /// # Errors
-    ///
-    /// [`SqliteError`] where it cannot be opened, or the selection names what is not there.
-    pub fn open(path: &Path, selection: &Selection, key_values: usize) -> Result<Self, SqliteError> {
-        let unreachable =
-            |error: rusqlite::Error| SqliteError::Unreachable { path: path.to_owned(), reason: error.to_string() };
-        let bad = |reason: String| SqliteError::BadSelection { path: path.to_owned(), reason };
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(unreachable)?;
-        // A file that is no database shows only when it is first read.
-        connection.query_row("select count(*) from sqlite_schema", [], |_| Ok(())).map_err(unreachable)?;
-        let sql = selection.sql();
-        let columns = {
-            let statement = connection.prepare(&sql).map_err(|error| bad(error.to_string()))?;
-            if !statement.readonly() {
-                return Err(bad("the query changes the database".into()));
+/// Opens the database at `address`.
+pub(crate) fn open(address: &str, selection: &Selection) -> Result<Sqlite, OpenError> {
+    let errors = Errors::of(address);
+    let bad = |reason: String| errors.address(reason);
+    let path = file(address)?;
+    let name = path.to_str().ok_or_else(|| errors.address("the path is no UTF-8 text"))?;
+    let (path, settings) = name.split_once('?').unwrap_or((name, ""));
+    let settings = Settings::parse(settings, &[SETTINGS, limits::SETTINGS]).map_err(bad)?;
+    let limits = Limits::new(&settings).map_err(bad)?;
+    let busy = settings.duration("busy-timeout", Duration::from_secs(5)).map_err(bad)?;
+    let cache = settings.bytes("cache", 64 << 20).map_err(bad)?;
+    let sql = sql(&Find::new(selection, &errors)?);
+
+    let unreachable = |error: rusqlite::Error| errors.unreachable(error.to_string());
+    let refused = |error: rusqlite::Error| errors.selection(error.to_string());
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(Path::new(path), flags).map_err(unreachable)?;
+    connection.busy_timeout(busy).map_err(unreachable)?;
+    // Less than 0 means KiB, and not pages.
+    connection
+        .pragma_update(None, "cache_size", -i64::try_from(cache >> 10).unwrap_or(i64::MAX))
+        .map_err(unreachable)?;
+    // A file that is no database shows only when it is first read.
+    connection.query_row("select count(*) from sqlite_schema", [], |_| Ok(())).map_err(unreachable)?;
+    let columns = {
+        let statement = connection.prepare(&sql).map_err(refused)?;
+        if !statement.readonly() {
+            return Err(errors.selection("the query changes the database"));
+        }
+        check_parameters(statement.parameter_count(), selection.key_columns.len(), &errors)?;
+        statement.column_names().map(str::to_owned).collect::<Vec<String>>()
+    };
+    check_columns(&columns, &errors)?;
+    let (batches, waiting) = channel::<LookupBatch>();
+    let names = columns.iter().map(|name| json::text(name)).collect();
+    let backend = Backend { connection, sql, names, limits, name: address_without_settings(address) };
+    std::thread::Builder::new()
+        .name("lookaside-sqlite".into())
+        .spawn(move || {
+            for batch in waiting {
+                backend.answer(batch);
             }
-            if statement.parameter_count() != key_values {
-                let parameters = statement.parameter_count();
-                return Err(bad(format!("the query has {parameters} parameters and the key has {key_values} values")));
-            }
-            statement.column_names().map(str::to_owned).collect::<Vec<String>>()
-        };
-        let (batches, waiting) = channel::<LookupBatch>();
-        let rows_columns = columns.clone();
-        std::thread::Builder::new()
-            .name("lookaside-sqlite".into())
-            .spawn(move || {
-                for batch in waiting {
-                    answer(&connection, &sql, &rows_columns, batch);
-                }
-            })
-            .map_err(|error| bad(format!("no thread for it: {error}")))?;
-        Ok(Self { batches, columns })
-    }
+        })
+        .map_err(|error| errors.unreachable(format!("no thread for it: {error}")))?;
+    Ok(Sqlite { batches, columns })
 }
 
-impl Selection {
-    fn sql(&self) -> String {
-        match self {
-            Self::Query(sql) => sql.clone(),
-            Self::Table { table, key_columns } => {
-                let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-                let conditions: Vec<String> =
-                    key_columns.iter().map(|column| format!("k.{} = ?", quoted(column))).collect();
-                format!("select * from {} as k where {}", quoted(table), conditions.join(" and "))
-            }
+fn address_without_settings(address: &str) -> String {
+    address.split('?').next().unwrap_or_default().to_owned()
+}
+
+fn sql(find: &Find) -> String {
+    match find {
+        Find::Query(sql) => sql.clone(),
+        Find::Table { name, key_columns } => {
+            let conditions: Vec<String> =
+                key_columns.iter().map(|column| format!("k.{} = ?", quoted_part(column, '"'))).collect();
+            format!("select * from {} as k where {}", quoted(name, '"'), conditions.join(" and "))
         }
     }
 }
@@ -127,21 +117,41 @@ impl LookupProvider for Sqlite {
     }
 }
 
-/// Answers a batch with one prepared statement, run for each key.
-fn answer(connection: &Connection, sql: &str, columns: &[String], batch: LookupBatch) {
-    match connection.prepare_cached(sql) {
-        Ok(mut statement) => batch.answer_all(|lookup| find(&mut statement, columns, lookup.key())),
-        Err(error) => batch.answer_all(|_| Err(failure(&error))),
-    }
+/// What the thread that answers owns.
+struct Backend {
+    connection: Connection,
+    sql: String,
+    /// The columns' names as JSON.
+    names: Vec<String>,
+    limits: Limits,
+    name: String,
 }
 
-fn find(statement: &mut Statement<'_>, columns: &[String], key: &[u8]) -> Result<Rows, LookupError> {
-    let values = read_key(key)?;
-    let parameters = values.iter().map(parameter);
-    let rows = statement
-        .query_map(params_from_iter(parameters), |row| to_json(row, columns))
-        .map_err(|error| failure(&error))?;
-    rows.collect::<Result<Rows, rusqlite::Error>>().map_err(|error| failure(&error))
+impl Backend {
+    /// Answers a batch with one prepared statement, run for each key.
+    fn answer(&self, batch: LookupBatch) {
+        // One transaction locks the file once, and not once a key. It begins with the first key that
+        // is looked up, so that one that cannot begin shows there.
+        let _transaction = self.connection.unchecked_transaction();
+        let named = |error: LookupError, key: &[u8]| remote::named(&self.name, error, key);
+        match self.connection.prepare_cached(&self.sql) {
+            Ok(mut statement) => batch.answer_all(|lookup| {
+                self.find(&mut statement, lookup.key()).map_err(|error| named(error, lookup.key()))
+            }),
+            Err(error) => batch.answer_all(|lookup| Err(named(failure(&error), lookup.key()))),
+        }
+    }
+
+    fn find(&self, statement: &mut Statement<'_>, key: &[u8]) -> Result<Rows, LookupError> {
+        let values = read_key(key)?;
+        let parameters = values.iter().map(parameter);
+        let rows = statement
+            .query_map(params_from_iter(parameters), |row| to_json(row, &self.names))
+            .map_err(|error| failure(&error))?;
+        // One more than the limit tells that there are more.
+        let rows = rows.take(self.limits.rows.saturating_add(1)).collect::<Result<Rows, rusqlite::Error>>();
+        self.limits.apply(rows.map_err(|error| failure(&error))?)
+    }
 }
 
 /// A value of the key as SQLite compares it: whole numbers as integers where they fit.
@@ -158,22 +168,28 @@ fn parameter(value: &KeyValue) -> Box<dyn ToSql> {
     }
 }
 
-fn to_json(row: &Row<'_>, columns: &[String]) -> rusqlite::Result<Bytes> {
-    let mut fields = Vec::with_capacity(columns.len());
-    for (number, name) in columns.iter().enumerate() {
-        let value = match row.get_ref(number)? {
-            ValueRef::Null => "null".to_owned(),
-            ValueRef::Integer(integer) => integer.to_string(),
+/// The row as a JSON object; `names` are the columns' names as JSON.
+fn to_json(row: &Row<'_>, names: &[String]) -> rusqlite::Result<Bytes> {
+    let mut json = Vec::with_capacity(128);
+    for (number, name) in names.iter().enumerate() {
+        json.push(if number == 0 { b'{' } else { b',' });
+        json.extend_from_slice(name.as_bytes());
+        json.push(b':');
+        // Writing to memory does not fail.
+        let _ = match row.get_ref(number)? {
+            ValueRef::Null => json.write_all(b"null"),
+            ValueRef::Integer(integer) => write!(json, "{integer}"),
             // JSON has no infinite numbers.
-            ValueRef::Real(real) => {
-                serde_json::Number::from_f64(real).map_or("null".to_owned(), |real| real.to_string())
+            ValueRef::Real(real) if !real.is_finite() => json.write_all(b"null"),
+            ValueRef::Real(real) => serde_json::to_writer(&mut json, &real).map_err(Into::into),
+            ValueRef::Text(text) => {
+                serde_json::to_writer(&mut json, &String::from_utf8_lossy(text)).map_err(Into::into)
             }
-            ValueRef::Text(text) => json::text(&String::from_utf8_lossy(text)),
-            ValueRef::Blob(blob) => json::text(&STANDARD.encode(blob)),
+            ValueRef::Blob(blob) => write!(json, "\"{}\"", STANDARD.encode(blob)),
         };
-        fields.push((name.as_str(), value));
     }
-    Ok(json::object(fields.into_iter()).into())
+    json.push(b'}');
+    Ok(json.into())
 }
 
 fn failure(error: &rusqlite::Error) -> LookupError {
