@@ -88,11 +88,11 @@ fn a_database_that_does_not_fit_says_why() {
     let folder = Folder::with(&[("no.db", "this is no database, and long enough to be read as one, if only just so")]);
     database(&folder);
     for (arguments, code, expected) in [
-        ("--lookup sqlite:missing.db --table items", 3, "cannot open the database missing.db"),
+        ("--lookup sqlite:missing.db --table items", 3, "cannot use sqlite:missing.db: unable to open"),
         ("--lookup sqlite:no.db --table items", 3, "file is not a database"),
         ("--lookup sqlite:shop.db --table nothing", 2, "no such table: nothing"),
         ("--lookup sqlite:shop.db --table items --lookup-key nothing", 2, "no such column"),
-        ("--lookup sqlite:shop.db", 2, "needs --table or --query"),
+        ("--lookup sqlite:shop.db", 2, "needs --table NAME, or --query"),
         ("--lookup sqlite:shop.db --query select(1)", 2, "the query has 0 parameters and the key has 1 values"),
     ] {
         let error = folder.enrich(&format!("- --key id {arguments}")).failed(code);
@@ -137,8 +137,8 @@ fn a_table_that_does_not_fit_says_where() {
         ("--lookup json:scalar.ndjson", 3, "scalar.ndjson:2: an object was expected"),
         ("--lookup csv:users.csv --lookup-key uid", 2, "users.csv has no column uid; it has id, name"),
         ("--lookup csv:users.csv --lookup-key id,name", 2, "--key names 1 fields and --lookup-key 2 columns"),
-        ("--lookup csv:users.csv --table t", 2, "are for databases"),
-        ("--lookup users.csv", 2, "says no backend; write csv:users.csv"),
+        ("--lookup csv:users.csv --table t", 2, "a file is looked up by columns, without a table or a query"),
+        ("--lookup users.csv", 2, "says no backend, such as csv:users.csv"),
         ("--lookup ftp:users.csv", 2, "`ftp` is no backend"),
         ("--lookup csv:", 2, "names no file"),
     ] {

@@ -1,0 +1,505 @@
+//! A service, spoken to by HTTP.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{Path, Query, Request, State},
+    http::{HeaderMap, StatusCode, Version, header},
+    response::{IntoResponse, Redirect, Response},
+    routing::{any, get, post},
+};
+use lookaside::{
+    Options, Outcome,
+    lookup::{KeyValue, OpenError},
+};
+
+use crate::contract::{self, Contract, ask, by_address, find, open, options, refused, text_key};
+
+/// What the service saw and does.
+#[derive(Default)]
+struct Seen {
+    requests: AtomicUsize,
+    /// Requests whose client went away before they were answered.
+    aborted: AtomicUsize,
+    connections: Mutex<std::collections::BTreeSet<u16>>,
+    stalled: tokio::sync::watch::Sender<bool>,
+}
+
+struct Service {
+    port: u16,
+    seen: Arc<Seen>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Service {
+    async fn start() -> Self {
+        let (port, seen, task) = serve(0, Arc::default()).await;
+        Self { port, seen, task }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+}
+
+async fn serve(port: u16, seen: Arc<Seen>) -> (u16, Arc<Seen>, tokio::task::JoinHandle<()>) {
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let routes = Router::new()
+        .route("/rows", post(rows))
+        .route("/row/{key}", get(row))
+        .route("/status/{key}", get(status))
+        .route("/slow/{key}", get(slow))
+        .route("/shape/{key}", get(shape))
+        .route("/large/{key}", get(large))
+        .route("/echo/{key}", any(echo))
+        .route("/redirect/{key}", get(redirect))
+        .with_state(seen.clone());
+    let service = routes.into_make_service_with_connect_info::<std::net::SocketAddr>();
+    let task = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+    (port, seen, task)
+}
+
+/// Many keys a request: an array of them comes, and an array of rows in their order goes.
+async fn rows(State(seen): State<Arc<Seen>>, body: Bytes) -> Response {
+    seen.requests.fetch_add(1, Ordering::Relaxed);
+    let mut stalled = seen.stalled.subscribe();
+    stalled.wait_for(|stalled| !stalled).await.unwrap();
+    let keys: Vec<String> = serde_json::from_slice(&body).unwrap();
+    let known: std::collections::BTreeMap<String, String> = contract::rows().into_iter().collect();
+    let rows: Vec<_> = keys.iter().map(|key| known.get(key).map(|value| serde_json::json!({ "v": value }))).collect();
+    serde_json::json!({ "data": { "rows": rows } }).to_string().into_response()
+}
+
+async fn row(
+    State(seen): State<Arc<Seen>>,
+    axum::extract::ConnectInfo(client): axum::extract::ConnectInfo<std::net::SocketAddr>,
+    Path(key): Path<String>,
+) -> Response {
+    seen.requests.fetch_add(1, Ordering::Relaxed);
+    seen.connections.lock().unwrap().insert(client.port());
+    match key.as_str() {
+        "none" => StatusCode::NOT_FOUND.into_response(),
+        key => serde_json::json!({ "key": key }).to_string().into_response(),
+    }
+}
+
+async fn status(Path(key): Path<String>) -> Response {
+    let (code, retry_after) = key.split_once(':').map_or((key.as_str(), None), |(code, after)| (code, Some(after)));
+    let mut response = StatusCode::from_u16(code.parse().unwrap()).unwrap().into_response();
+    if let Some(after) = retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, after.parse().unwrap());
+    }
+    response
+}
+
+/// Never ends; counts when the client gives up.
+async fn slow(State(seen): State<Arc<Seen>>) -> Response {
+    struct Gone(Arc<Seen>);
+    impl Drop for Gone {
+        fn drop(&mut self) {
+            self.0.aborted.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let _gone = Gone(seen);
+    std::future::pending().await
+}
+
+async fn shape(Path(key): Path<String>) -> Response {
+    match key.as_str() {
+        "html" => "<html>".into_response(),
+        "gzip" => {
+            use std::io::Write;
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packed.write_all(br#"{"packed":1.10}"#).unwrap();
+            ([(header::CONTENT_ENCODING, "gzip")], packed.finish().unwrap()).into_response()
+        }
+        "bomb" => {
+            use std::io::Write;
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packed.write_all(&vec![b' '; 1 << 24]).unwrap();
+            ([(header::CONTENT_ENCODING, "gzip")], packed.finish().unwrap()).into_response()
+        }
+        "many" => r#"[{"n":9007199254740993},{"n":2}]"#.into_response(),
+        _ => StatusCode::NO_CONTENT.into_response(),
+    }
+}
+
+/// An answer of as many bytes, in parts, without its length.
+async fn large(Path(key): Path<usize>) -> Response {
+    let parts = futures::stream::iter((0..key / 1000).map(|_| Ok::<_, std::io::Error>(vec![b' '; 1000])));
+    axum::body::Body::from_stream(parts).into_response()
+}
+
+async fn echo(request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    let header = |name: &str| parts.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+    serde_json::json!({
+        "method": parts.method.as_str(),
+        "path": parts.uri.to_string(),
+        "version": if parts.version == Version::HTTP_2 { 2 } else { 1 },
+        "token": header("x-token"),
+        "type": header("content-type"),
+        "agent": header("user-agent"),
+        "body": String::from_utf8(body.to_vec()).unwrap(),
+    })
+    .to_string()
+    .into_response()
+}
+
+async fn redirect(
+    Path(key): Path<String>,
+    Query(to): Query<std::collections::BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> Response {
+    assert!(headers.contains_key("x-token") || !to.contains_key("token"));
+    match key.as_str() {
+        "loop" => Redirect::temporary("/redirect/loop").into_response(),
+        "nowhere" => StatusCode::FOUND.into_response(),
+        _ => Redirect::temporary(&to["to"]).into_response(),
+    }
+}
+
+fn contract_of(service: &Service) -> Contract {
+    Contract {
+        address: service.url("/rows#body={keys}&rows=/data/rows"),
+        selection: by_address(1),
+        field: "v",
+        holds: |_| true,
+    }
+}
+
+fn text(text: &str) -> [KeyValue; 1] {
+    [KeyValue::Text(text.into())]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_endpoint_keeps_the_contract() {
+    let service = Service::start().await;
+    let contract = contract_of(&service);
+    contract.holds().await;
+    let requests = service.seen.requests.load(Ordering::Relaxed);
+    assert!(requests < 300, "{requests} requests for some 12,000 keys");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_does_not_answer_times_out() {
+    let service = Service::start().await;
+    let stall = |stalled: bool| {
+        let seen = service.seen.clone();
+        async move {
+            seen.stalled.send_replace(stalled);
+        }
+    };
+    contract_of(&service).is_slow(stall(true), stall(false)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_dies_is_waited_for() {
+    let service = Service::start().await;
+    let contract = contract_of(&service);
+    let runtime = tokio::runtime::Handle::current();
+    let (port, seen) = (service.port, service.seen.clone());
+    // Its connections end with the runtime that serves them.
+    let own = Arc::new(Mutex::new(None::<tokio::runtime::Runtime>));
+    service.task.abort();
+    drop(service);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let start = {
+        let own = own.clone();
+        move || {
+            let started = tokio::runtime::Runtime::new().unwrap();
+            let seen = seen.clone();
+            let (ready, is_ready) = std::sync::mpsc::channel();
+            started.spawn(async move {
+                let (_, _, task) = serve(port, seen).await;
+                ready.send(()).unwrap();
+                task.await.unwrap();
+            });
+            is_ready.recv().unwrap();
+            *own.lock().unwrap() = Some(started);
+        }
+    };
+    let kill = {
+        let own = own.clone();
+        move || {
+            if let Some(runtime) = own.lock().unwrap().take() {
+                runtime.shutdown_background();
+            }
+        }
+    };
+    drop(runtime);
+    start();
+    contract.dies_and_comes_back(kill.clone(), start.clone()).await;
+    kill();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_for_each_key_reuses_its_connections() {
+    let service = Service::start().await;
+    let provider = open(&service.url("/row/{key}#concurrency=4"), &by_address(1)).await;
+    let keys = (0..500)
+        .map(|number| text_key(&if number % 10 == 0 { "none".into() } else { format!("k/{number}?&#") }))
+        .collect();
+    let joined = ask(provider, &options(), keys).await;
+    for (number, joined) in joined.iter().enumerate() {
+        assert_eq!(contract::failure(joined), None);
+        match number % 10 {
+            0 => assert_eq!(joined.outcome, Outcome::Missing),
+            _ => assert_eq!(joined.rows.as_slice()[0], format!("{{\"key\":\"k/{number}?&#\"}}")),
+        }
+    }
+    assert_eq!(service.seen.requests.load(Ordering::Relaxed), 500);
+    let connections = service.seen.connections.lock().unwrap().len();
+    assert!(connections < 25, "{connections} connections for 500 requests");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_becomes_an_outcome() {
+    let service = Service::start().await;
+    let provider = open(&service.url("/status/{key}"), &by_address(1)).await;
+    let ask_one = async |key: &str| ask(provider.clone(), &options(), vec![text_key(key)]).await.remove(0);
+    for key in ["404", "204"] {
+        assert_eq!(ask_one(key).await.outcome, Outcome::Missing, "{key}");
+    }
+    for (key, kind) in [
+        ("400", "rejected"),
+        ("401", "rejected"),
+        ("403", "rejected"),
+        ("410", "rejected"),
+        ("429", "throttled"),
+        ("503:1", "throttled"),
+        ("500", "unavailable"),
+        ("502", "unavailable"),
+        ("504", "unavailable"),
+    ] {
+        let (shown, message) = contract::failure(&ask_one(key).await).unwrap();
+        assert_eq!(shown, kind, "{key}");
+        let expected = format!("{}: key [\"{key}\"]: the server answered {}", service.url("/status/{key}"), &key[..3]);
+        assert!(message.starts_with(&expected), "{message}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_waits_as_long_as_the_server_says() {
+    let service = Service::start().await;
+    let provider = open(&service.url("/status/{key}"), &by_address(1)).await;
+    let retry = lookaside::Retry {
+        on: lookaside::RetryOn::Failure,
+        attempts: 1,
+        delay: Duration::from_millis(1),
+        ..Default::default()
+    };
+    let options = Options { retry, ..options() };
+    for (key, least) in [("429:1", 1_000), ("503:date", 900), ("429", 0)] {
+        // Dates have whole seconds, so that up to one of the two is past already.
+        let key = &key.replace("date", &httpdate(2));
+        let begin = std::time::Instant::now();
+        let joined = ask(provider.clone(), &options, vec![text_key(key)]).await;
+        assert_eq!(joined[0].attempts, 2, "{joined:?}");
+        let waited = begin.elapsed();
+        assert!(
+            waited >= Duration::from_millis(least) && waited < Duration::from_millis(least + 1_500),
+            "{key}: {waited:?}"
+        );
+    }
+}
+
+fn httpdate(seconds: i64) -> String {
+    let output = std::process::Command::new("date")
+        .env("LC_ALL", "C")
+        .args(["-u", "-d", &format!("+{seconds} seconds"), "+%a, %d %b %Y %H:%M:%S GMT"])
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_deadline_aborts_the_request() {
+    let service = Service::start().await;
+    let provider = open(&service.url("/slow/{key}"), &by_address(1)).await;
+    let hurried = Options { timeout: Some(Duration::from_millis(200)), ..options() };
+    let joined = ask(provider, &hurried, ["a", "b", "c"].map(text_key).to_vec()).await;
+    assert!(joined.iter().all(|joined| joined.outcome == Outcome::TimedOut));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(service.seen.aborted.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_phase_has_its_timeout() {
+    let service = Service::start().await;
+    let slow = open(&service.url("/slow/{key}#header-timeout=100ms"), &by_address(1)).await;
+    let error = find(&slow, &text("a")).await.unwrap_err();
+    assert!(error.contains("the server did not begin its answer within 100ms"), "{error}");
+    // Nobody answers there, so that connecting takes as long as it may.
+    let nowhere = open("http://192.0.2.1/{key}#connect-timeout=100ms", &by_address(1)).await;
+    let begin = std::time::Instant::now();
+    find(&nowhere, &text("a")).await.unwrap_err();
+    assert!(begin.elapsed() < Duration::from_secs(3));
+    let refused = open("http://127.0.0.1:1/{key}", &by_address(1)).await;
+    let error = find(&refused, &text("a")).await.unwrap_err();
+    assert!(error.contains("Connection refused"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_of_all_shapes() {
+    let service = Service::start().await;
+    let provider = open(&service.url("/shape/{key}#max-bytes=1M"), &by_address(1)).await;
+    assert_eq!(find(&provider, &text("gzip")).await.unwrap(), [r#"{"packed":1.10}"#]);
+    assert_eq!(find(&provider, &text("many")).await.unwrap(), [r#"{"n":9007199254740993}"#, r#"{"n":2}"#]);
+    assert!(find(&provider, &text("none")).await.unwrap().is_empty());
+    assert!(find(&provider, &text("html")).await.unwrap_err().contains("the response is no JSON"));
+    // What is small on its way and large unpacked is not read to its end.
+    assert!(find(&provider, &text("bomb")).await.unwrap_err().contains("longer than max-bytes=1048576"));
+    let large = open(&service.url("/large/{key}#max-bytes=10k"), &by_address(1)).await;
+    assert!(find(&large, &text("9000")).await.is_ok());
+    assert!(find(&large, &text("2000000000")).await.unwrap_err().contains("longer than max-bytes=10240"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_is_what_the_settings_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    std::fs::write(&token, "s&cret\n").unwrap();
+    let service = Service::start().await;
+    let settings = format!(
+        "#method=PUT&header=X-Token: ${{file:{}}}&body={{\"id\":{{key}},\"other\":[{{key}}]}}&http=2",
+        token.display()
+    );
+    let provider = open(&service.url(&format!("/echo/{{key}}?q={{key}}{settings}")), &by_address(1)).await;
+    let row = find(&provider, &text("a b\"")).await.unwrap().remove(0);
+    let row: serde_json::Value = serde_json::from_str(&row).unwrap();
+    assert_eq!(row["method"], "PUT");
+    assert!(row["path"].as_str().unwrap().ends_with("/echo/a%20b%22?q=a%20b%22"), "{row}");
+    assert_eq!(row["token"], "s&cret");
+    assert_eq!(row["type"], "application/json");
+    assert_eq!(row["body"], r#"{"id":"a b\"","other":["a b\""]}"#);
+    assert_eq!(row["version"], 2);
+    assert!(row["agent"].as_str().unwrap().starts_with("lookaside/"));
+    // A failure shows where, and neither the token nor what stands behind the path.
+    let failing = open(&service.url(&format!("/status/{{key}}?secret=hidden{settings}")), &by_address(1)).await;
+    let error = find(&failing, &text("401")).await.unwrap_err();
+    assert!(!error.contains("cret") && error.contains("/status/{key}: key [\"401\"]"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redirects_stay_where_they_may() {
+    let service = Service::start().await;
+    let other = Service::start().await;
+    let port = service.port;
+    let to = |url: &str| percent(url);
+    let follow = async |settings: &str, target: &str| {
+        let address = service.url(&format!("/redirect/{{key}}?token=1&to={}#header=X-Token: t{settings}", to(target)));
+        find(&open(&address, &by_address(1)).await, &text("x")).await
+    };
+    // Within the host, with the headers.
+    assert!(follow("", "/echo/y").await.unwrap()[0].contains(r#""token":"t""#));
+    // To another port of the host, which is another place: without them.
+    assert!(follow("", &other.url("/echo/y")).await.unwrap()[0].contains(r#""token":null"#));
+    // To another name, as it is or by its address.
+    let elsewhere = format!("http://localhost:{port}/echo/y");
+    let error = follow("", &elsewhere).await.unwrap_err();
+    assert!(error.contains("the host localhost is not allowed; allow it with allow=localhost"), "{error}");
+    assert!(follow("&allow=localhost", &elsewhere).await.unwrap()[0].contains(r#""token":null"#));
+    let error = follow("&allow=*", &elsewhere).await.unwrap_err();
+    assert!(error.contains("leads to") && error.contains("no public address"), "{error}");
+    let error = follow("&allow=*", "http://169.254.169.254/latest/meta-data").await.unwrap_err();
+    assert!(error.contains("no public address"), "{error}");
+    assert!(follow("", "file:///etc/passwd").await.unwrap_err().contains("without a place to go"));
+    assert!(follow("&redirects=0", "/echo/y").await.unwrap_err().contains("over redirects=0"));
+
+    let more = open(&service.url("/redirect/{key}#header=X-Token: t"), &by_address(1)).await;
+    assert!(find(&more, &text("loop")).await.unwrap_err().contains("over redirects=5"));
+    assert!(find(&more, &text("nowhere")).await.unwrap_err().contains("without a place to go"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_in_the_host_needs_the_list_of_allowed_ones() {
+    let service = Service::start().await;
+    let port = service.port;
+    let by_host = async |settings: &str, key: &str| {
+        let address = format!("http://{{key}}:{port}/echo/x{settings}");
+        find(&open(&address, &by_address(1)).await, &text(key)).await
+    };
+    assert!(by_host("", "localhost").await.unwrap_err().contains("the host localhost is not allowed"));
+    assert!(by_host("#allow=*", "localhost").await.unwrap_err().contains("no public address"));
+    assert!(by_host("#allow=*", "127.0.0.1").await.unwrap_err().contains("no public address"));
+    assert!(by_host("#allow=localhost", "localhost").await.is_ok());
+    assert!(
+        by_host("#allow=localhost", "localhost/evil").await.unwrap_err().contains("cannot be part of a host's name")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_encrypted_connection_checks_the_server() {
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, key) = crate::servers::certificate(folder.path());
+    let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from_pem_file(&certificate).unwrap()],
+            PrivateKeyDer::from_pem_file(&key).unwrap(),
+        )
+        .unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+            let _ = stream.read(&mut [0; 4096]).await;
+            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\n{\"a\":1}";
+            let _ = stream.write_all(answer).await;
+            let _ = stream.shutdown().await;
+        }
+    });
+    let trusting = open(&format!("https://localhost:{port}/{{key}}#tls-ca={certificate}"), &by_address(1)).await;
+    assert_eq!(find(&trusting, &text("x")).await.unwrap(), [r#"{"a":1}"#]);
+    let error =
+        find(&open(&format!("https://localhost:{port}/{{key}}"), &by_address(1)).await, &text("x")).await.unwrap_err();
+    assert!(error.contains("certificate"), "{error}");
+}
+
+fn percent(text: &str) -> String {
+    text.bytes()
+        .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn addresses_that_make_no_sense_are_refused() {
+    for (address, reason) in [
+        ("http://host/users", "the key stands nowhere in it"),
+        ("http:///{key}", "empty host"),
+        ("http://host/{key}#batch=7", "batch= is for requests with {keys}"),
+        ("http://host/{key}#rows=data", "no JSON pointer"),
+        ("http://host/{key}#method=G T", "there is none such"),
+        ("http://host/{key}#header=X: ${env:LOOKASIDE_NOT_SET}", "no variable LOOKASIDE_NOT_SET"),
+        ("http://host/{key}#tls-ca=/not/there", "tls-ca=/not/there"),
+        ("http://host/{key}#timeout=1s", "there is no setting `timeout`"),
+    ] {
+        let error = refused(address, &by_address(1)).await;
+        assert!(matches!(error, OpenError::BadAddress { .. }), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+}
