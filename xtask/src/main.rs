@@ -1,9 +1,11 @@
 //! Lookaside's task runner: `cargo xtask demo`, `cargo xtask test` and the rest.
 
+mod bench;
 mod demo;
 mod instructions;
 mod reference;
 mod scenarios;
+mod services;
 mod setup;
 mod shell;
 mod sim;
@@ -34,6 +36,10 @@ enum Task {
     Sim(sim::Arguments),
     /// Run the scenarios on the real Flink operator classes, and compare.
     Reference,
+    /// Start or stop the servers that tests and examples look up in.
+    Services(services::Arguments),
+    /// Measure what Lookaside costs, beside what it stands on.
+    Bench(bench::Arguments),
     /// Count the instructions that a record costs in the core, under valgrind.
     Instructions,
     /// What takes long: fuzzing, larger interleavings, and many more made-up runs.
@@ -47,6 +53,8 @@ fn main() -> ExitCode {
         Task::Scenarios(arguments) => scenarios::run(&arguments),
         Task::Sim(arguments) => sim::run(&arguments),
         Task::Reference => reference::run_all(),
+        Task::Services(arguments) => services::run_one(&arguments),
+        Task::Bench(arguments) => bench::run_all(&arguments),
         Task::Instructions => instructions::run_all(),
         Task::Soak(arguments) => soak::run_all(&arguments),
     };

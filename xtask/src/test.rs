@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::{
-    reference, setup,
+    reference, services, setup,
     shell::{Failure, project, run, run_with},
 };
 
@@ -33,6 +33,8 @@ const CHECKS: &[Check] = &[
 pub(crate) fn run_all() -> Result<(), Failure> {
     setup::targets()?;
     setup::components()?;
+    // First, so that what has to be installed shows at once.
+    let _running = services::Running::start()?;
     let start = Instant::now();
     for (name, check) in CHECKS {
         let begun = Instant::now();
