@@ -31,6 +31,9 @@ struct Seen {
     aborted: AtomicUsize,
     connections: Mutex<std::collections::BTreeSet<u16>>,
     stalled: tokio::sync::watch::Sender<bool>,
+    /// Requests that are being answered, and the most there were.
+    busy: AtomicUsize,
+    busiest: AtomicUsize,
 }
 
 struct Service {
@@ -65,6 +68,7 @@ async fn serve(port: u16, seen: Arc<Seen>) -> (u16, Arc<Seen>, tokio::task::Join
         .route("/status/{key}", get(status))
         .route("/slow/{key}", get(slow))
         .route("/shape/{key}", get(shape))
+        .route("/busy/{key}", get(busy))
         .route("/large/{key}", get(large))
         .route("/echo/{key}", any(echo))
         .route("/redirect/{key}", get(redirect))
@@ -117,6 +121,14 @@ async fn slow(State(seen): State<Arc<Seen>>) -> Response {
     }
     let _gone = Gone(seen);
     std::future::pending().await
+}
+
+async fn busy(State(seen): State<Arc<Seen>>) -> &'static str {
+    let now = seen.busy.fetch_add(1, Ordering::SeqCst) + 1;
+    seen.busiest.fetch_max(now, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    seen.busy.fetch_sub(1, Ordering::SeqCst);
+    "{}"
 }
 
 async fn shape(Path(key): Path<String>) -> Response {
@@ -267,6 +279,20 @@ async fn a_request_for_each_key_reuses_its_connections() {
     assert_eq!(service.seen.requests.load(Ordering::Relaxed), 500);
     let connections = service.seen.connections.lock().unwrap().len();
     assert!(connections < 25, "{connections} connections for 500 requests");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_steps_of_a_process_share_the_calls_to_a_backend() {
+    let service = Service::start().await;
+    let address = service.url("/busy/{key}#concurrency=3");
+    let steps = [open(&address, &by_address(1)).await, open(&address, &by_address(1)).await];
+    let keys = || (0..60).map(|number| text_key(&number.to_string())).collect();
+    let options = options();
+    let (one, other) = futures::join!(ask(steps[0].clone(), &options, keys()), ask(steps[1].clone(), &options, keys()));
+    assert!(one.iter().chain(&other).all(|joined| joined.outcome == Outcome::Found));
+    assert_eq!(service.seen.busiest.load(Ordering::SeqCst), 3);
+    let error = refused(&service.url("/busy/{key}#concurrency=4"), &by_address(1)).await;
+    assert!(error.to_string().contains("another step of this process has it open with 3"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -162,3 +162,52 @@ fn a_latency_makes_lookups_slower_side_by_side() {
     // How much quicker is the benchmarks' matter; here only that they do not wait for each other.
     assert!(seconds(20) < 0.4);
 }
+
+#[test]
+fn the_kinds_of_backends_are_listed_with_their_settings() {
+    let folder = Folder::with(&[]);
+    let lookups = |arguments: &[&str]| {
+        let output = folder.command().arg("lookups").args(arguments).output().unwrap();
+        crate::run::Run::from(output)
+    };
+    let all = lookups(&[]).ended(0);
+    for address in
+        ["csv:FILE", "json:FILE", "sqlite:FILE", "https://HOST/", "redis://", "mysql://", "postgres://", "hbase://"]
+    {
+        assert!(all.lines().any(|line| line.starts_with(address)), "{address}: {all}");
+    }
+    let redis = lookups(&["redis"]).ended(0);
+    assert!(
+        redis.contains("key=TEMPLATE") && redis.contains("concurrency=COUNT") && !redis.contains("hbase://"),
+        "{redis}"
+    );
+    assert!(lookups(&["ftp"]).failed(2).contains("`ftp` is no backend"));
+}
+
+#[test]
+fn a_backend_that_cannot_be_used_says_why_and_never_its_secrets() {
+    let folder = Folder::with(&[("token", "hidden-token\n")]);
+    for (address, code, expected) in [
+        ("redis://:${env:HIDDEN}@127.0.0.1:1", 3, "cannot use redis://127.0.0.1:1"),
+        ("postgres://me:${env:HIDDEN}@127.0.0.1:1/app?connect-timeout=1s", 3, "cannot use postgres://127.0.0.1:1/app"),
+        ("mysql://me:${file:token}@127.0.0.1:1/app?connect-timeout=1s", 3, "cannot use mysql://127.0.0.1:1/app"),
+        ("hbase://127.0.0.1:1/users", 3, "Connection refused"),
+        ("redis://:hidden-word@127.0.0.1?kez=x", 2, "there is no setting `kez`; there are key, type"),
+        ("redis://:${env:NOT_SET}@127.0.0.1", 2, "the environment has no variable NOT_SET"),
+        ("http://127.0.0.1/{key}#header=X: ${file:token}&rows=data", 2, "no JSON pointer"),
+        ("http://127.0.0.1:1/{key}?token=${file:token}", 4, "Connection refused"),
+    ] {
+        let output = folder
+            .command()
+            .args(["enrich", "-vv", "--key", "id", "--lookup", address])
+            .args(if address.starts_with(['p', 'm']) { &["--table", "users"][..] } else { &[] })
+            .env("HIDDEN", "hidden-word")
+            .write_stdin("{\"id\":1}\n")
+            .output()
+            .unwrap();
+        let run = crate::run::Run::from(output);
+        assert!(!run.stderr.contains("hidden"), "{}", run.stderr);
+        let error = run.failed(code);
+        assert!(error.contains(expected), "{address}: {error}");
+    }
+}
