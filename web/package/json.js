@@ -1,0 +1,68 @@
+// JSON that rounds no number: whole numbers that a double cannot hold are BigInt.
+
+/** A token that matters: a text, or a number. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const LONG_NUMBER = /\d{16}/;
+/** Stands before digits that are to be a BigInt; no text of JSON begins with it by chance alone. */
+const MARK = "\u0001lookaside-bigint:";
+
+/** The value of a JSON text. */
+export function parse(text) {
+  if (!LONG_NUMBER.test(text)) return JSON.parse(text);
+  let marked = false;
+  const safe = text.replace(TOKENS, (token) => {
+    if (token[0] === '"' || /[.eE]/.test(token) || Number.isSafeInteger(Number(token))) return token;
+    marked = true;
+    return JSON.stringify(MARK + token);
+  });
+  if (!marked) return JSON.parse(text);
+  return JSON.parse(safe, (_, value) =>
+    typeof value === "string" && value.startsWith(MARK) ? BigInt(value.slice(MARK.length)) : value,
+  );
+}
+
+/** The JSON text of a value; BigInt is written as its digits. */
+export function stringify(value) {
+  let marked = false;
+  const text = JSON.stringify(value, (_, inner) => {
+    if (typeof inner !== "bigint") return inner;
+    marked = true;
+    return MARK + inner;
+  });
+  if (text === undefined) throw new TypeError("the value has no JSON: it is undefined, a function or a symbol");
+  if (!marked) return text;
+  return text.replace(/"\\u0001lookaside-bigint:(-?\d+)"/g, "$1");
+}
+
+/** A JSON text that is a row, or an array of rows, as it is written. */
+export class RawJson {
+  constructor(text) {
+    this.text = text;
+  }
+
+  /** The texts of its rows: each element of an array, none for null, else the whole. */
+  rows() {
+    const text = this.text.trim();
+    // What is no JSON shows here, and not downstream.
+    JSON.parse(text);
+    if (text === "null") return [];
+    return text[0] === "[" ? elements(text) : [text];
+  }
+}
+
+/** The elements of the array in a JSON text. */
+function elements(text) {
+  const found = [];
+  let depth = 0;
+  let start = 1;
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
+    if (token === "[" || token === "{") depth++;
+    if (token === "]" || token === "}") depth--;
+    if ((token === "," && depth === 1) || depth === 0) {
+      const element = text.slice(start, index).trim();
+      if (element !== "") found.push(element);
+      start = index + 1;
+    }
+  }
+  return found;
+}
