@@ -2,6 +2,8 @@
 
 mod native;
 #[cfg(feature = "components")]
+mod node;
+#[cfg(feature = "components")]
 mod wasmtime;
 
 use lookaside_core::{
@@ -10,6 +12,10 @@ use lookaside_core::{
 
 use crate::model::Model;
 pub use native::Native;
+#[cfg(feature = "components")]
+use node::Engine;
+#[cfg(feature = "components")]
+pub use node::Node;
 #[cfg(feature = "components")]
 pub use wasmtime::Wasmtime;
 
@@ -103,6 +109,12 @@ pub enum HostKind {
     /// The component with another in between that records what passes, in wasmtime.
     #[cfg(feature = "components")]
     Recorded,
+    /// The component, as the web package runs it in Node.
+    #[cfg(feature = "components")]
+    Node,
+    /// The component, as the web package runs it in a page of Chromium.
+    #[cfg(feature = "components")]
+    Chromium,
     /// The naive reference model.
     Model,
 }
@@ -120,6 +132,10 @@ impl HostKind {
             Self::Wasmtime => Box::new(Wasmtime::open(false, options)?),
             #[cfg(feature = "components")]
             Self::Recorded => Box::new(Wasmtime::open(true, options)?),
+            #[cfg(feature = "components")]
+            Self::Node => Box::new(Node::open(Engine::Node, options)?),
+            #[cfg(feature = "components")]
+            Self::Chromium => Box::new(Node::open(Engine::Chromium, options)?),
             Self::Model => Box::new(Model::open(options)),
         })
     }
@@ -136,6 +152,10 @@ impl HostKind {
             Self::Wasmtime => Box::new(Wasmtime::restore(false, options, snapshot)?),
             #[cfg(feature = "components")]
             Self::Recorded => Box::new(Wasmtime::restore(true, options, snapshot)?),
+            #[cfg(feature = "components")]
+            Self::Node => Box::new(Node::restore(Engine::Node, options, snapshot)?),
+            #[cfg(feature = "components")]
+            Self::Chromium => Box::new(Node::restore(Engine::Chromium, options, snapshot)?),
             Self::Model => Box::new(Model::restore(options, snapshot)?),
         })
     }
