@@ -11,6 +11,7 @@ mod shell;
 mod sim;
 mod soak;
 mod test;
+mod web;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,8 @@ enum Task {
     Services(services::Arguments),
     /// Measure what Lookaside costs, beside what it stands on.
     Bench(bench::Arguments),
+    /// Build the package for browsers and Node, in web/package.
+    Web,
     /// Count the instructions that a record costs in the core, under valgrind.
     Instructions,
     /// What takes long: fuzzing, larger interleavings, and many more made-up runs.
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Task::Reference => reference::run_all(),
         Task::Services(arguments) => services::run_one(&arguments),
         Task::Bench(arguments) => bench::run_all(&arguments),
+        Task::Web => web::build(),
         Task::Instructions => instructions::run_all(),
         Task::Soak(arguments) => soak::run_all(&arguments),
     };

@@ -3,7 +3,7 @@
 use crate::shell::{Failure, output_of, run, run_with};
 
 /// The targets that the component and the web package are built for.
-const TARGETS: [&str; 1] = ["wasm32-wasip2"];
+const TARGETS: [&str; 2] = ["wasm32-unknown-unknown", "wasm32-wasip2"];
 
 /// The version of cargo-deny that the rules in deny.toml are written for.
 const CARGO_DENY: &str = "0.20.2";
@@ -24,6 +24,26 @@ pub(crate) fn targets() -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Installs Debian's Chromium where none is there.
+pub(crate) fn chromium() -> Result<(), Failure> {
+    if output_of("chromium", &["--version"]).is_ok() {
+        return Ok(());
+    }
+    let is_root = output_of("id", &["-u"]).is_ok_and(|(id, _)| id.trim() == "0");
+    let line = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"];
+    eprintln!("installing chromium");
+    let installed = match is_root {
+        true => run(line[0], &line[1..]),
+        false => run("sudo", &line),
+    };
+    installed.map_err(|failure| {
+        Failure::Unexpected(format!(
+            "{failure}; run `{}` as root (after `apt-get update`), then try again",
+            line.join(" ")
+        ))
+    })
 }
 
 /// Installs the parts of the toolchain that the checks need and that are missing.

@@ -44,6 +44,11 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<(), Failure> {
     run_with(program, arguments, |command| command)
 }
 
+/// As [`run`], in another folder.
+pub(crate) fn run_in(folder: &Path, program: &str, arguments: &[&str]) -> Result<(), Failure> {
+    run_with(program, arguments, |command| command.current_dir(folder))
+}
+
 /// As [`run`], with the command changed by `change` first.
 pub(crate) fn run_with(
     program: &str,

@@ -5,6 +5,7 @@ use std::time::Instant;
 use crate::{
     reference, services, setup,
     shell::{Failure, project, run, run_with},
+    web,
 };
 
 /// One thing to check, and its name.
@@ -15,10 +16,17 @@ const CHECKS: &[Check] = &[
     ("lints", lints),
     ("documentation", documentation),
     ("licences and sources of dependencies", dependencies),
+    ("the web package is built", web::build),
     ("tests", || run("cargo", &["test", "--release", "--workspace"])),
     ("scenarios on the core", || built("scenarios", &["--host", "native"])),
     ("scenarios on the component in wasmtime", || built("scenarios", &["--host", "wasmtime"])),
     ("scenarios on the naive model", || built("scenarios", &["--host", "model"])),
+    ("the web package, in Node and in Chromium", web::test),
+    ("scenarios on the component in Node", || built("scenarios", &["--host", "node"])),
+    ("scenarios on the component in Chromium", || built("scenarios", &["--host", "chromium"])),
+    ("made-up runs of the component in Node against the core", || {
+        built("sim", &["--seeds", "100", "--host", "node", "--against", "native"])
+    }),
     ("scenarios on Flink's classes", reference::run_where_possible),
     ("every interleaving of a few records", || built("interleavings", &[])),
     ("made-up runs of the core against the model", || {
@@ -64,7 +72,9 @@ fn lints() -> Result<(), Failure> {
         "cargo",
         &[&component[..], &["--target", "wasm32-wasip2", "--target-dir", "target/guest", "--", "-D", "warnings"]]
             .concat(),
-    )
+    )?;
+    let web = ["clippy", "--profile", "web", "--package", "lookaside-web", "--target", "wasm32-unknown-unknown"];
+    run("cargo", &[&web[..], &["--target-dir", "target/guest", "--", "-D", "warnings"]].concat())
 }
 
 fn documentation() -> Result<(), Failure> {

@@ -1,0 +1,67 @@
+//! The package for browsers and Node: built from the same component as every other host's.
+
+use std::path::{Path, PathBuf};
+
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::{
+    setup,
+    shell::{Failure, project, run, run_in},
+};
+
+/// Tests the package that [`build`] has built, in Node and in Chromium.
+pub(crate) fn test() -> Result<(), Failure> {
+    setup::chromium()?;
+    let web = project().join("web");
+    run_in(&web, "npx", &["tsc", "--noEmit", "--project", "tests"])?;
+    run_in(
+        &web,
+        "node",
+        &[
+            "--test",
+            "--test-reporter=spec",
+            "tests/operator.test.mjs",
+            "tests/package.test.mjs",
+            "tests/chromium.test.mjs",
+        ],
+    )
+}
+
+/// Builds everything that is generated in `web/package/wasm`.
+pub(crate) fn build() -> Result<(), Failure> {
+    setup::targets()?;
+    let web = project().join("web");
+    // npm writes the one when it has installed what the other says.
+    let (installed, wanted) = (web.join("node_modules").join(".package-lock.json"), web.join("package-lock.json"));
+    let written = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    if written(&installed) < written(&wanted) {
+        eprintln!("installing what the package is built with");
+        run_in(&web, "npm", &["ci", "--no-audit", "--no-fund"])?;
+    }
+    // The host builds the component, which is the one that wasmtime runs; as the tests build it, so that nothing is built twice.
+    run("cargo", &["test", "--quiet", "--release", "--workspace", "--no-run", "--test", "smoke"])?;
+    let host = ["build", "--quiet", "--package", "lookaside-web", "--target", "wasm32-unknown-unknown"];
+    run("cargo", &[&host[..], &["--profile", "web", "--target-dir", "target/guest"]].concat())?;
+
+    let folder = web.join("package").join("wasm");
+    std::fs::create_dir_all(&folder)?;
+    bind(&built("wasm32-unknown-unknown/web/lookaside_web.wasm"), &folder)?;
+    let component = built("wasm32-wasip2/guest/lookaside_component.wasm").display().to_string();
+    let folder = folder.display().to_string();
+    let line = ["jco", "transpile", &component, "--instantiation", "async", "--name", "lookaside", "--quiet"];
+    run_in(&web, "npx", &[&line[..], &["--no-typescript", "--out-dir", &folder]].concat())
+}
+
+fn built(path: &str) -> PathBuf {
+    project().join("target").join("guest").join(path)
+}
+
+/// Writes the host's module and the JavaScript that it is used by.
+fn bind(module: &Path, folder: &Path) -> Result<(), Failure> {
+    let made = (|| {
+        let mut bindgen = Bindgen::new();
+        bindgen.input_path(module).typescript(false).omit_default_module_path(true).web(true)?;
+        bindgen.generate(folder)
+    })();
+    made.map_err(|error| Failure::Unexpected(format!("binding {}: {error:#}", module.display())))
+}
