@@ -4,7 +4,7 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-service_install() { apt_install redis-server redis-tools; }
+service_install() { apt_install redis-server redis-tools openssl; }
 
 service_start() {
   local dir=$1 port=$2

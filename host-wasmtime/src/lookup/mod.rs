@@ -53,12 +53,13 @@ pub use function::{from_batch_fn, from_fn};
 pub use key::{KeyKind, KeyValue, read_key, write_key};
 pub use latency::{Latency, WithLatency};
 pub use open::{OpenError, Selection, open};
-pub use settings::{Setting, Settings};
+pub use settings::Setting;
 
 use address::Address;
 use encoding::ValueEncoding;
 use key_template::KeyTemplate;
 use limits::Limits;
+use settings::Settings;
 
 /// Answers lookups, a batch at a time.
 ///

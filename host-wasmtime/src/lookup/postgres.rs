@@ -18,7 +18,7 @@ use super::{
     Address, OpenError, Selection, Setting,
     open::Errors,
     read_key,
-    remote::{self, Backend, Calls, Found, Remote},
+    remote::{self, Asked, Backend, Calls, Found, Remote},
     sql::{self, Find, key_types, placeholders, pool},
 };
 
@@ -240,16 +240,9 @@ async fn parameter_types(connection: &mut sqlx::PgConnection, sql: &str) -> Resu
 impl Backend for Postgres {
     fn find(&self, keys: Vec<Bytes>) -> BoxFuture<'_, Found> {
         Box::pin(async move {
-            let values: Vec<Result<Option<Vec<String>>, LookupError>> =
-                keys.iter().map(|key| self.values(key)).collect();
-            let asked: Vec<Vec<String>> = values.iter().filter_map(|values| values.clone().ok().flatten()).collect();
-            let found = if asked.is_empty() { Vec::new() } else { self.ask_apart(&asked).await? };
-            let mut found = found.into_iter();
-            let results = values.into_iter().map(|values| match values? {
-                None => Ok(Rows::None),
-                Some(_) => found.next().unwrap_or(Ok(Rows::None)),
-            });
-            Ok(results.collect())
+            let asked = Asked::new(&keys, |key| self.values(key));
+            let found = if asked.keys.is_empty() { Vec::new() } else { self.ask_apart(&asked.keys).await? };
+            asked.spread(found)
         })
     }
 

@@ -17,10 +17,10 @@ use redis::{
 };
 
 use super::{
-    Address, KeyTemplate, OpenError, Selection, Setting, ValueEncoding, encoding,
+    Address, KeyTemplate, KeyValue, OpenError, Selection, Setting, ValueEncoding, encoding,
     open::Errors,
     read_key,
-    remote::{self, Backend, Calls, Found, Remote},
+    remote::{self, Asked, Backend, Calls, Found, Remote},
 };
 use crate::json;
 
@@ -174,24 +174,21 @@ fn info(address: &Address, host: &super::address::Host, tls: bool) -> Result<Con
 impl Backend for Redis {
     fn find(&self, keys: Vec<Bytes>) -> BoxFuture<'_, Found> {
         Box::pin(async move {
-            let names: Vec<Result<String, LookupError>> =
-                keys.iter().map(|key| Ok(self.template.fill(&read_key(key)?, super::KeyValue::plain))).collect();
-            let asked: Vec<&str> = names.iter().filter_map(|name| name.as_deref().ok()).collect();
-            let found =
-                if asked.is_empty() { Vec::new() } else { self.ask(&asked).await.map_err(|error| failure(&error))? };
-            let mut found = found.into_iter();
-            let results = names.into_iter().map(|name| {
-                name?;
-                self.rows(found.next().ok_or_else(|| malformed("an answer is missing"))?)
-            });
-            Ok(results.collect())
+            let name = |key: &[u8]| Ok(Some(self.template.fill(&read_key(key)?, KeyValue::plain)));
+            let asked = Asked::new(&keys, name);
+            let found = if asked.keys.is_empty() {
+                Vec::new()
+            } else {
+                self.ask(&asked.keys).await.map_err(|error| failure(&error))?
+            };
+            asked.spread(found.into_iter().map(|value| self.rows(value)))
         })
     }
 }
 
 impl Redis {
     /// The values under `names`, in their order.
-    async fn ask(&self, names: &[&str]) -> RedisResult<Vec<Value>> {
+    async fn ask(&self, names: &[String]) -> RedisResult<Vec<Value>> {
         match (&self.stored, &self.connections) {
             (Stored::String, connections) => {
                 let mut command = redis::cmd("MGET");

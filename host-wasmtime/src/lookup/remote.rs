@@ -24,6 +24,41 @@ pub(crate) trait Backend: Send + Sync + 'static {
     }
 }
 
+/// The keys of a batch that are asked for, and what becomes of the rest.
+#[derive(Debug)]
+pub(crate) struct Asked<T> {
+    /// As the backend takes them.
+    pub(crate) keys: Vec<T>,
+    /// Of all keys: whether each is asked for, or why it cannot be.
+    all: Vec<Result<bool, LookupError>>,
+}
+
+impl<T> Asked<T> {
+    /// Reads each key; one that `read` gives none for is a miss, since no row can have it.
+    pub(crate) fn new(keys: &[Bytes], read: impl Fn(&[u8]) -> Result<Option<T>, LookupError>) -> Self {
+        let mut asked = Self { keys: Vec::with_capacity(keys.len()), all: Vec::with_capacity(keys.len()) };
+        for key in keys {
+            asked.all.push(read(key).map(|key| {
+                let is_asked = key.is_some();
+                asked.keys.extend(key);
+                is_asked
+            }));
+        }
+        asked
+    }
+
+    /// The results of all keys, of those that were asked for.
+    pub(crate) fn spread(self, found: impl IntoIterator<Item = Result<Rows, LookupError>>) -> Found {
+        let mut found = found.into_iter();
+        let result = |is_asked| match is_asked {
+            Ok(true) => found.next().unwrap_or_else(|| Err(no_result())),
+            Ok(false) => Ok(Rows::None),
+            Err(error) => Err(error),
+        };
+        Ok(self.all.into_iter().map(result).collect())
+    }
+}
+
 /// How calls to a backend are made.
 #[derive(Debug, Clone)]
 pub(crate) struct Calls {

@@ -21,7 +21,7 @@ pub struct Setting {
 
 /// The settings of one address: `name=value` pairs, percent-encoded where need be, parted by `&`.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Settings {
+pub(crate) struct Settings {
     given: Vec<(String, String)>,
 }
 

@@ -98,6 +98,21 @@ pub trait Host {
     fn inspect(&mut self, now: Instant) -> Vec<InFlight>;
 }
 
+/// What became of one answer, told by the counters before and after it.
+#[cfg(feature = "components")]
+fn verdict(before: &Stats, after: &Stats) -> Result<Verdict, Refusal> {
+    let verdicts = [
+        (Verdict::Accepted, after.answers_accepted - before.answers_accepted),
+        (Verdict::Stale, after.answers_stale - before.answers_stale),
+        (Verdict::Late, after.answers_late - before.answers_late),
+        (Verdict::Unknown, after.answers_unknown - before.answers_unknown),
+    ];
+    match verdicts.into_iter().filter(|(_, count)| *count == 1).collect::<Vec<_>>()[..] {
+        [(verdict, _)] => Ok(verdict),
+        _ => Err(Refusal::Other(format!("one answer was counted as {verdicts:?}"))),
+    }
+}
+
 /// Which host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum HostKind {

@@ -94,17 +94,7 @@ impl Host for Wasmtime {
         let before = self.stats();
         self.operator.mailbox().put([answer]);
         self.poll(0, now)?;
-        let after = self.stats();
-        let verdicts = [
-            (Verdict::Accepted, after.answers_accepted - before.answers_accepted),
-            (Verdict::Stale, after.answers_stale - before.answers_stale),
-            (Verdict::Late, after.answers_late - before.answers_late),
-            (Verdict::Unknown, after.answers_unknown - before.answers_unknown),
-        ];
-        match verdicts.into_iter().filter(|(_, count)| *count == 1).collect::<Vec<_>>()[..] {
-            [(verdict, _)] => Ok(verdict),
-            _ => Err(Refusal::Other(format!("one answer was counted as {verdicts:?}"))),
-        }
+        super::verdict(&before, &self.stats())
     }
 
     fn poll(&mut self, max: u32, now: Instant) -> Result<(Vec<Element>, PollState), Refusal> {

@@ -28,7 +28,7 @@ use super::{
     encoding,
     open::Errors,
     read_key,
-    remote::{self, Backend, Calls, Found, Remote},
+    remote::{self, Asked, Backend, Calls, Found, Remote},
 };
 
 /// What may be set in the address.
@@ -290,14 +290,9 @@ fn looks_again(error: &CallError) -> bool {
 impl Backend for HBase {
     fn find(&self, keys: Vec<Bytes>) -> BoxFuture<'_, Found> {
         Box::pin(async move {
-            let rows: Vec<Result<Option<Bytes>, LookupError>> = keys.iter().map(|key| self.row_key(key)).collect();
-            let asked: Vec<Bytes> = rows.iter().filter_map(|row| row.clone().ok().flatten()).collect();
-            let mut found = if asked.is_empty() { Vec::new() } else { self.gets(&asked).await }.into_iter();
-            let results = rows.into_iter().map(|row| match row? {
-                None => Ok(Rows::None),
-                Some(_) => found.next().unwrap_or(Ok(Rows::None)),
-            });
-            Ok(results.collect())
+            let asked = Asked::new(&keys, |key| self.row_key(key));
+            let found = if asked.keys.is_empty() { Vec::new() } else { self.gets(&asked.keys).await };
+            asked.spread(found)
         })
     }
 

@@ -22,7 +22,7 @@ use super::{
     Address, KeyValue, OpenError, Selection, Setting,
     open::Errors,
     read_key,
-    remote::{self, Backend, Calls, Found, Remote},
+    remote::{self, Asked, Backend, Calls, Found, Remote},
     sql::{Find, pool},
 };
 
@@ -148,14 +148,13 @@ impl MySql {
 impl Backend for MySql {
     fn find(&self, keys: Vec<Bytes>) -> BoxFuture<'_, Found> {
         Box::pin(async move {
-            let values: Vec<Result<Option<Vec<KeyValue>>, LookupError>> =
-                keys.iter().map(|key| self.statement.values(read_key(key)?)).collect();
-            let asked: Vec<Vec<KeyValue>> = values.iter().filter_map(|values| values.clone().ok().flatten()).collect();
-            let found =
-                if asked.is_empty() { Vec::new() } else { self.ask(&asked).await.map_err(|error| failure(&error))? };
-            let mut found = found.into_iter();
-            let results = values.into_iter().map(|values| Ok(values?.and_then(|_| found.next()).unwrap_or_default()));
-            Ok(results.collect())
+            let asked = Asked::new(&keys, |key| self.statement.values(read_key(key)?));
+            let found = if asked.keys.is_empty() {
+                Vec::new()
+            } else {
+                self.ask(&asked.keys).await.map_err(|error| failure(&error))?
+            };
+            asked.spread(found.into_iter().map(Ok))
         })
     }
 
