@@ -31,19 +31,23 @@ pub(crate) fn chromium() -> Result<(), Failure> {
     if output_of("chromium", &["--version"]).is_ok() {
         return Ok(());
     }
-    let is_root = output_of("id", &["-u"]).is_ok_and(|(id, _)| id.trim() == "0");
-    let line = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"];
     eprintln!("installing chromium");
-    let installed = match is_root {
-        true => run(line[0], &line[1..]),
-        false => run("sudo", &line),
-    };
+    let install = ["install", "-y", "-q", "--no-install-recommends", "chromium"];
+    // The lists of packages may be old, or not there at all.
+    let installed = apt_get(&install).or_else(|_| apt_get(&["update", "-q"]).and_then(|()| apt_get(&install)));
     installed.map_err(|failure| {
-        Failure::Unexpected(format!(
-            "{failure}; run `{}` as root (after `apt-get update`), then try again",
-            line.join(" ")
-        ))
+        let line = format!("apt-get {}", install.join(" "));
+        Failure::Unexpected(format!("{failure}; run `{line}` as root, then try again"))
     })
+}
+
+/// Runs apt-get as root, through sudo where we are not root.
+fn apt_get(arguments: &[&str]) -> Result<(), Failure> {
+    let is_root = output_of("id", &["-u"]).is_ok_and(|(id, _)| id.trim() == "0");
+    match is_root {
+        true => run("apt-get", arguments),
+        false => run("sudo", &[&["apt-get"], arguments].concat()),
+    }
 }
 
 /// Installs the parts of the toolchain that the checks need and that are missing.
