@@ -3,8 +3,9 @@
 /** A token that matters: a text, or a number. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const LONG_NUMBER = /\d{16}/;
-/** Stands before digits that are to be a BigInt; no text of JSON begins with it by chance alone. */
-const MARK = "\u0001lookaside-bigint:";
+/** Stands before digits that are to be a BigInt. It is drawn anew each time, so that no text can be made to begin with it. */
+const MARK = `${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`;
+const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, "g");
 
 /** The value of a JSON text. */
 export function parse(text) {
@@ -31,7 +32,7 @@ export function stringify(value) {
   });
   if (text === undefined) throw new TypeError("the value has no JSON: it is undefined, a function or a symbol");
   if (!marked) return text;
-  return text.replace(/"\\u0001lookaside-bigint:(-?\d+)"/g, "$1");
+  return text.replace(MARKED, "$1");
 }
 
 /** A JSON text that is a row, or an array of rows, as it is written. */

@@ -24,7 +24,14 @@ export function fetchLookup({ url, urlOfBatch, init, rows = (body) => new RawJso
     if (response.ok) return rows(await response.text(), key);
     throw failure(response, target);
   };
-  if (urlOfBatch) return (keys, { signal }) => ask(urlOfBatch(keys), keys, signal);
+  if (urlOfBatch) {
+    return async (keys, { signal }) => {
+      const found = await ask(urlOfBatch(keys), keys, signal);
+      if (found === undefined) return keys.map(() => undefined);
+      // Each element of the answer's list is what one key finds.
+      return found instanceof RawJson ? found.rows().map((text) => new RawJson(text)) : found;
+    };
+  }
   return (keys, { signals }) => keys.map((key, place) => ask(url(key), key, signals[place]));
 }
 

@@ -316,6 +316,31 @@ test("fetch looks up over HTTP, and the deadline aborts the request", async () =
   assert.match(down.error, /^unavailable: /);
 });
 
+test("fetch asks for many keys at once where the service takes them", async () => {
+  const asked = [];
+  const server = createServer((request, response) => {
+    const keys = new URL(request.url, "http://host").searchParams.get("ids").split(",");
+    asked.push(keys.length);
+    response.end(`[${keys.map((key) => (key === "2" ? "null" : key === "3" ? "[1, 2]" : `{"id": ${key}, "price": 1.10}`)).join(", ")}]`);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const urlOfBatch = (keys) => `http://127.0.0.1:${server.address().port}/rows?ids=${keys.join(",")}`;
+  const op = await createOperator({ lookup: fetchLookup({ urlOfBatch }), rows: "bytes" });
+  const joined = await all(op.enrich(numbers(5), byId));
+  const rows = joined.map(({ rows }) => rows.map((row) => new TextDecoder().decode(row)));
+  assert.deepEqual(rows, [['{"id": 0, "price": 1.10}'], ['{"id": 1, "price": 1.10}'], [], ["1", "2"], ['{"id": 4, "price": 1.10}']]);
+  assert.deepEqual(asked, [5]);
+  server.close();
+  server.closeAllConnections();
+});
+
+test("no text can pass for a number", async () => {
+  const text = "\u0001lookaside-bigint:x";
+  const op = await createOperator({ lookup: (keys) => keys.map(() => ({ text, big: 12345678901234567890n })) });
+  const [joined] = await all(op.enrich([{ text, big: 12345678901234567890n }], { key: () => 1 }));
+  for (const value of [joined.record, joined.rows[0]]) assert.deepEqual(value, { text, big: 12345678901234567890n });
+});
+
 test("maps and IndexedDB answer lookups", async () => {
   const op = await createOperator({ lookup: mapLookup(new Map([["a", { n: 1 }], [7, [1, 2]]])) });
   const joined = await all(op.enrich(["a", 7, "7"].map((id) => ({ id })), byId));
