@@ -93,7 +93,7 @@ impl Host {
         }
         let port = match port {
             None => default_port,
-            Some(port) => port.parse().map_err(|_| format!("`{port}` is no port"))?,
+            Some(port) => port.parse().map_err(|_| "what stands behind the host's `:` is no port")?,
         };
         Ok(Self { name: decoded(name)?, port })
     }
@@ -120,9 +120,11 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_told() {
-        for (text, reason) in
-            [("redis", "it has no `://`"), ("redis://", "it names no host"), ("redis://h:x", "`x` is no port")]
-        {
+        for (text, reason) in [
+            ("redis", "it has no `://`"),
+            ("redis://", "it names no host"),
+            ("redis://h:x", "what stands behind the host's `:` is no port"),
+        ] {
             assert_eq!(Address::parse(text, 1, &[]).unwrap_err(), reason);
         }
     }

@@ -21,7 +21,7 @@ impl KeyTemplate {
     pub(crate) fn parse(text: &str, values: usize) -> Result<Self, String> {
         let template = Self::parse_any(text, values)?;
         for value in 0..values {
-            if !template.parts.contains(&Part::Value(value)) {
+            if !template.holds(value) {
                 let place = if values == 1 { "{key}".to_owned() } else { format!("{{key.{}}}", value + 1) };
                 return Err(format!("`{text}` has no {place}, so that different keys would find the same"));
             }
@@ -73,6 +73,11 @@ impl KeyTemplate {
     /// Whether no value stands in it.
     pub(crate) fn is_constant(&self) -> bool {
         !self.parts.iter().any(|part| matches!(part, Part::Value(_)))
+    }
+
+    /// Whether a value, from 0, stands in it.
+    pub(crate) fn holds(&self, value: usize) -> bool {
+        self.parts.contains(&Part::Value(value))
     }
 
     /// The text with the values in their places, each written by `write`.

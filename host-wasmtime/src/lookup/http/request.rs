@@ -58,8 +58,11 @@ impl Template {
         }
     }
 
-    fn is_constant(&self) -> bool {
-        matches!(self, Self::One(template) if template.is_constant())
+    fn one(&self) -> Option<&KeyTemplate> {
+        match self {
+            Self::One(template) => Some(template),
+            Self::All(_) => None,
+        }
     }
 }
 
@@ -87,7 +90,12 @@ impl RequestTemplate {
             let name: HeaderName =
                 name.trim().parse().map_err(|_| format!("header=: `{}` is no header's name", name.trim()))?;
             let value = header_value(name.as_str(), value.trim())?;
-            headers.append(name, value);
+            // The one that the body has by default gives way.
+            if name == CONTENT_TYPE {
+                headers.insert(name, value);
+            } else {
+                headers.append(name, value);
+            }
         }
         let template = Self {
             method,
@@ -100,13 +108,27 @@ impl RequestTemplate {
         if values > 1 && matches!(template.rest, Template::All(_)) {
             return Err("{keys} in a URL takes keys of one value; put it into body=".into());
         }
-        if template.origin.is_constant()
-            && template.rest.is_constant()
-            && template.body.as_ref().is_none_or(Template::is_constant)
-        {
-            return Err("the key stands nowhere in it; write {key} into the URL or into body=".into());
-        }
+        template.check(url, values)?;
         Ok(template)
+    }
+
+    /// Whether each value of a key stands in it, and keys of one batch nowhere stand for one.
+    fn check(&self, url: &str, values: usize) -> Result<(), String> {
+        let texts = [Some(&self.rest), self.body.as_ref()];
+        let ones = texts.into_iter().flatten().filter_map(Template::one).chain([&self.origin]);
+        if self.takes_many() {
+            // It would be filled with the first key of each batch.
+            if ones.clone().any(|text| !text.is_constant()) || url.contains("{key}") {
+                return Err("it has {keys} and {key}: a request is for many keys, or for one".into());
+            }
+            return Ok(());
+        }
+        let missing = (0..values).find(|value| !ones.clone().any(|text| text.holds(*value)));
+        if let Some(missing) = missing {
+            let place = if values == 1 { "{key}".to_owned() } else { format!("{{key.{}}}", missing + 1) };
+            return Err(format!("the key stands nowhere in it; write {place} into the URL or into body="));
+        }
+        Ok(())
     }
 
     /// Whether one request asks for many keys.
@@ -251,12 +273,23 @@ mod tests {
     }
 
     #[test]
+    fn each_value_of_a_key_has_a_place() {
+        let two =
+            |url: &str, settings: &str| RequestTemplate::new(url, 2, &Settings::parse(settings, &[SETTINGS]).unwrap());
+        assert!(two("http://host/{key.1}", "body={key.2}").is_ok());
+        assert!(two("http://host/{key.1}", "").unwrap_err().contains("write {key.2} into the URL"));
+    }
+
+    #[test]
     fn what_cannot_be_a_request_is_told() {
         for (url, settings, reason) in [
             ("http://host/users", "", "the key stands nowhere in it"),
             ("http://host/{key}", "header=nocolon", "NAME: VALUE"),
             ("http://host/{key}", "header=bad name: x", "no header's name"),
             ("http://host/{key.2}", "", "the key has 1 values"),
+            ("http://host/{key}", "body={keys}", "has {keys} and {key}"),
+            ("http://{key}.host/a?ids={keys}", "", "has {keys} and {key}"),
+            ("http://host/{keys}/{key}", "", "has {keys} and {key}"),
         ] {
             assert!(template(url, settings).unwrap_err().contains(reason), "{url}");
         }
