@@ -8,17 +8,23 @@ import { decodeKey } from "./keys.js";
 /** The positions of the contract's `completion-status`. */
 const STATUSES = { answered: 0, unavailable: 1, throttled: 2, rejected: 3, malformed: 4 };
 const NEVER = 0xffff_ffff_ffff_ffffn;
+/** The longest that a timer can wait, in milliseconds. */
+const LONGEST = 0x7fff_ffff;
 
 /** Makes the lookups of one operator. */
 export class Calls {
   #lookup;
+  #clock;
   #driver;
-  #running = new Set();
+  /** Attempts in flight whose signals somebody has asked for. */
+  #watched = new Set();
   #gathered = [];
   #answered = false;
+  #over;
 
-  constructor(lookup) {
+  constructor(lookup, clock) {
     this.#lookup = lookup;
+    this.#clock = clock;
   }
 
   /** Where answers go. */
@@ -32,14 +38,15 @@ export class Calls {
     queueMicrotask(() => {
       const gathered = this.#gathered;
       this.#gathered = [];
-      this.#ask(gathered);
+      if (!this.#over) this.#ask(gathered);
     });
   }
 
   /** Gives up all that runs. */
   abort(reason) {
-    for (const attempt of this.#running) attempt.end(reason);
-    this.#running.clear();
+    this.#over ??= { reason };
+    for (const attempt of this.#watched) attempt.abort(reason, this.#clock);
+    this.#watched.clear();
   }
 
   #ask(gathered) {
@@ -49,23 +56,10 @@ export class Calls {
         attempts.push(new Attempt(ids[row], numbers[row], deadlines[row], decodeKey(textAt(keys, row))));
       }
     }
-    const now = this.#driver.now();
-    for (const attempt of attempts) {
-      this.#running.add(attempt);
-      attempt.startTimer(now, () => this.#running.delete(attempt));
-    }
     const keys = attempts.map((attempt) => attempt.key);
-    const signals = attempts.map((attempt) => attempt.controller.signal);
-    const context = {
-      signals,
-      /** Aborted when the last of the keys times out. */
-      get signal() {
-        return lastOf(signals);
-      },
-    };
     let found;
     try {
-      found = this.#lookup(keys, context);
+      found = this.#lookup(keys, new Context(attempts, (attempt) => this.#watch(attempt)));
     } catch (error) {
       return this.#settleAll(attempts, error);
     }
@@ -74,6 +68,30 @@ export class Calls {
     } else {
       this.#settleEach(attempts, found);
     }
+  }
+
+  /** A signal that is aborted when the attempt's record times out, and when all is given up. */
+  #watch(attempt) {
+    if (attempt.controller) return attempt.controller.signal;
+    attempt.controller = new AbortController();
+    if (this.#over) {
+      attempt.controller.abort(this.#over.reason);
+    } else if (attempt.isOpen) {
+      this.#watched.add(attempt);
+      if (attempt.deadline !== NEVER) this.#startTimer(attempt);
+    }
+    return attempt.controller.signal;
+  }
+
+  /** The operator ends the record by itself; this ends the work for it. */
+  #startTimer(attempt) {
+    const milliseconds = Math.max(0, Number(attempt.deadline - this.#driver.now()) / 1e6);
+    if (milliseconds > LONGEST) return;
+    attempt.timer = this.#clock.setTimeout(() => {
+      this.#watched.delete(attempt);
+      attempt.timer = undefined;
+      attempt.abort(new DOMException("the record timed out", "TimeoutError"), this.#clock);
+    }, milliseconds);
   }
 
   #settleAll(attempts, error) {
@@ -98,8 +116,9 @@ export class Calls {
   }
 
   #answer(attempt, { status, rows, retryAfter = 0 }) {
-    if (!this.#running.delete(attempt)) return;
-    attempt.stopTimer();
+    if (!attempt.isOpen || this.#over) return;
+    attempt.isOpen = false;
+    if (attempt.controller && this.#watched.delete(attempt)) attempt.stopTimer(this.#clock);
     this.#driver.answer(attempt.id, attempt.number, STATUSES[status], rows, BigInt(Math.round(retryAfter * 1e6)));
     // Answers of one microtask are taken together.
     if (this.#answered) return;
@@ -111,10 +130,11 @@ export class Calls {
   }
 }
 
-/** One attempt of one record, until its deadline. */
+/** One attempt of one record. */
 class Attempt {
-  controller = new AbortController();
-  #timer;
+  isOpen = true;
+  controller = undefined;
+  timer = undefined;
 
   constructor(id, number, deadline, key) {
     this.id = id;
@@ -123,35 +143,51 @@ class Attempt {
     this.key = key;
   }
 
-  startTimer(now, ended) {
-    if (this.deadline === NEVER) return;
-    const milliseconds = Math.max(0, Number(this.deadline - now) / 1e6);
-    // The operator ends the record by itself; this ends the work for it.
-    if (milliseconds < 0x7fff_ffff) {
-      this.#timer = setTimeout(() => {
-        ended();
-        this.end(new DOMException("the record timed out", "TimeoutError"));
-      }, milliseconds);
-    }
+  stopTimer(clock) {
+    if (this.timer !== undefined) clock.clearTimeout(this.timer);
+    this.timer = undefined;
   }
 
-  stopTimer() {
-    clearTimeout(this.#timer);
-  }
-
-  end(reason) {
-    this.stopTimer();
+  /** Ends the work for it; what it answers all the same does not count. */
+  abort(reason, clock) {
+    this.isOpen = false;
+    this.stopTimer(clock);
     this.controller.abort(reason);
+  }
+}
+
+/** What a lookup is told beside its keys. Signals cost, so they are made for those who ask. */
+class Context {
+  #attempts;
+  #watch;
+  #signals;
+  #signal;
+
+  constructor(attempts, watch) {
+    this.#attempts = attempts;
+    this.#watch = watch;
+  }
+
+  get signals() {
+    return (this.#signals ??= this.#attempts.map(this.#watch));
+  }
+
+  /** Aborted when the last of the keys times out. */
+  get signal() {
+    return (this.#signal ??= lastOf(this.signals));
   }
 }
 
 /** A signal that is aborted once all of them are. */
 function lastOf(signals) {
   const last = new AbortController();
-  let open = signals.length;
+  let open = 0;
   for (const signal of signals) {
+    if (signal.aborted) continue;
+    open++;
     signal.addEventListener("abort", () => --open === 0 && last.abort(signal.reason), { once: true });
   }
+  if (open === 0) last.abort(signals[0]?.reason);
   return last.signal;
 }
 

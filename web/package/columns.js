@@ -44,6 +44,9 @@ export class ByteStringsBuilder {
   }
 }
 
+/** Bytes of UTF-8, as a text. */
+export const decodeText = (bytes) => decoder.decode(bytes);
+
 /** String `row` of a column, as bytes of its own. */
 export function bytesAt(column, row) {
   return column.bytes.slice(row === 0 ? 0 : column.ends[row - 1], column.ends[row]);

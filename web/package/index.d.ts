@@ -27,6 +27,16 @@ export type Found = unknown;
  */
 export type Lookup = (keys: Key[], context: LookupContext) => Iterable<Found> | Promise<Iterable<Found>>;
 
+/** The time that an operator lives by. */
+export interface Clock {
+  /** Milliseconds; a time that goes back is not believed. */
+  now(): number;
+  /** Calls back once, when `now()` is so much later. */
+  setTimeout(callback: () => void, milliseconds: number): unknown;
+  /** Gives up a timer that `setTimeout` gave. */
+  clearTimeout(timer: any): void;
+}
+
 /** How an operator works. The defaults are those of the contract. */
 export interface OperatorOptions {
   lookup: Lookup;
@@ -62,6 +72,8 @@ export interface OperatorOptions {
   };
   /** Closes the operator when it is aborted. */
   signal?: AbortSignal;
+  /** Whose time counts, for tests and for what can be paused; the platform's by default. */
+  clock?: Clock;
   /** How records cross: as JSON (default), or as the bytes that they are. */
   payloads?: "json" | "bytes";
   /** How rows are given: parsed from JSON (default), or as bytes. */
@@ -117,8 +129,10 @@ export interface Operator {
   enrich<R, Row = any>(records: Iterable<R> | AsyncIterable<R>, fields: Fields<R>): AsyncGenerator<Joined<R, Row>, void>;
   /** For `ReadableStream.pipeThrough`. */
   transform<R, Row = any>(fields: Fields<R>): { writable: WritableStream<R>; readable: ReadableStream<Joined<R, Row>> };
-  /** Offers a record; resolves once there is room for the next one. */
+  /** Offers a record; resolves once it has room. */
   push<R>(record: R, fields?: { key?: Key | null; orderKey?: Key | null; eventTime?: bigint | number | null }): Promise<void>;
+  /** How many more records, watermarks and statuses have room now; who pushes no more than that never waits. */
+  room(): number;
   /** Offers a watermark, in milliseconds. */
   pushWatermark(time: bigint | number): Promise<void>;
   /** Offers a status: idle, or active again. */

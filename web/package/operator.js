@@ -1,7 +1,7 @@
 // An operator: records in, joined records out.
 
 import { Calls } from "./calls.js";
-import { ByteStringsBuilder, bytesAt, textAt } from "./columns.js";
+import { ByteStringsBuilder, bytesAt, decodeText, textAt } from "./columns.js";
 import { parse, stringify } from "./json.js";
 import { decodeKey, encodeKey } from "./keys.js";
 import { instantiateComponent, startHost } from "./modules.js";
@@ -29,23 +29,33 @@ export class OperatorError extends Error {
   static from(error) {
     const { code, message, lookup } = error?.payload ?? {};
     if (code === undefined) return error;
-    return new OperatorError(code, message, lookup && { ...lookup, key: lookup.key && decodeKey(new TextDecoder().decode(lookup.key)) });
+    return new OperatorError(code, message, lookup && { ...lookup, key: lookup.key && decodeKey(decodeText(lookup.key)) });
   }
 }
 
+/** The time of the platform. */
+const platformClock = {
+  now: () => performance.now(),
+  setTimeout: (callback, milliseconds) => setTimeout(callback, milliseconds),
+  clearTimeout: (timer) => clearTimeout(timer),
+};
+
 /** Opens an operator; where `snapshot` is given, where that left off. */
 export async function createOperator(options, snapshot) {
-  const { lookup, signal, payloads = "json", rows = "json" } = options;
+  const { lookup, signal, payloads = "json", rows = "json", clock = platformClock } = options;
   if (typeof lookup !== "function") throw new TypeError("lookup: a function from keys to rows is needed");
   for (const [name, value] of Object.entries({ payloads, rows })) {
     if (!["json", "bytes"].includes(value)) throw new TypeError(`${name}: write "json" or "bytes", not ${String(value)}`);
+  }
+  for (const method of ["now", "setTimeout", "clearTimeout"]) {
+    if (typeof clock?.[method] !== "function") throw new TypeError(`clock: it has no function ${method}`);
   }
   signal?.throwIfAborted();
   const pairs = toPairs(options);
   const { Driver, Imports, Operator: Instance } = await startHost();
   const imports = new Imports();
   const exports = await instantiateComponent(imports.lookup());
-  const now = BigInt(Math.floor(performance.now() * 1e6));
+  const now = BigInt(Math.floor(clock.now() * 1e6));
   let instance;
   try {
     instance = Instance.open(imports, exports, pairs, now, snapshot);
@@ -53,7 +63,7 @@ export async function createOperator(options, snapshot) {
     throw OperatorError.from(error);
   }
   const capacity = Number(pairs.find(([name]) => name === "capacity")?.[1] ?? 100);
-  return new Operator({ Driver, instance, capacity, calls: new Calls(lookup), signal, payloads, rows });
+  return new Operator({ Driver, instance, capacity, calls: new Calls(lookup, clock), clock, signal, payloads, rows });
 }
 
 class Operator {
@@ -73,13 +83,15 @@ class Operator {
   #failure;
   #closed = false;
   #reading = false;
+  #wanted = false;
 
-  constructor({ Driver, instance, capacity, calls, signal, payloads, rows }) {
+  constructor({ Driver, instance, capacity, calls, clock, signal, payloads, rows }) {
     this.#calls = calls;
     this.#payloads = payloads;
     this.#rows = rows;
     this.#driver = new Driver(
       instance,
+      clock,
       capacity,
       (requests) => calls.start(requests),
       (outputs) => this.#emitted(outputs),
@@ -89,12 +101,18 @@ class Operator {
     signal?.addEventListener("abort", () => this.close(signal.reason), { once: true });
   }
 
-  /** Offers a record; resolves once there is room for the next one. */
+  /** Offers a record; resolves once it has room. */
   async push(record, { key, orderKey, eventTime } = {}) {
     this.#check();
     if (this.#ended) throw new OperatorError("after-end", "the input was ended; no record can follow");
     this.#add(record, encodeKey(key), orderKey === undefined ? null : encodeKey(orderKey), eventTime);
-    if (this.#driver.waiting() > 0 || this.#isLong()) await this.#room();
+    if (this.#driver.waiting() > 0 || this.#batch?.eventTimes.length > this.#driver.room()) await this.#room();
+  }
+
+  /** How many more records, watermarks and statuses have room now. */
+  room() {
+    this.#check();
+    return Math.max(0, this.#driver.room() - (this.#batch?.eventTimes.length ?? 0));
   }
 
   /** Offers a watermark: records with event times at or before it have been pushed. */
@@ -138,7 +156,7 @@ class Operator {
       }
     } finally {
       this.#reading = false;
-      if (!this.#closed) this.#driver.wantOutputs(false);
+      if (!this.#closed) this.#want(false);
     }
   }
 
@@ -190,12 +208,18 @@ class Operator {
   /** All that was pushed and has not been read: `createOperator(options, snapshot)` goes on with it. */
   snapshot() {
     this.#check();
-    this.#flush();
-    if (this.#driver.waiting() > 0) {
-      throw new Error("records wait for room, and would not be in the snapshot; await what push() gave first");
-    }
     if (this.#outputs.length > 0) throw new Error("outputs have left and were not read, and would not be in the snapshot; read them first");
-    return this.#driver.snapshot();
+    // What leaves while records cross would not be in it.
+    if (this.#wanted) this.#driver.wantOutputs(false);
+    try {
+      this.#flush();
+      if (this.#driver.waiting() > 0) {
+        throw new Error("records wait for room, and would not be in the snapshot; await what push() gave first");
+      }
+      return this.#driver.snapshot();
+    } finally {
+      if (this.#wanted) this.#driver.wantOutputs(true);
+    }
   }
 
   /** Counters and gauges, by name. */
@@ -209,7 +233,7 @@ class Operator {
     this.#check();
     return this.#driver.inspect(max).map((element) => ({
       ...element,
-      key: element.key && decodeKey(new TextDecoder().decode(element.key)),
+      key: element.key && decodeKey(decodeText(element.key)),
     }));
   }
 
@@ -305,7 +329,7 @@ class Operator {
       if (batch) return batch;
       if (this.#failure) throw this.#failure.error;
       if (this.#drained || this.#closed) return undefined;
-      this.#driver.wantOutputs(true);
+      this.#want(true);
       if (this.#outputs.length > 0 || this.#drained || this.#failure) continue;
       await new Promise((resolve) => (this.#wakeReader = resolve));
     }
@@ -314,8 +338,14 @@ class Operator {
   #emitted(outputs) {
     this.#outputs.push(outputs);
     // The next batch is asked for once this one is read.
-    this.#driver.wantOutputs(false);
+    this.#want(false);
     this.#wakeReader?.();
+  }
+
+  /** Says whether anybody waits for outputs. */
+  #want(wanted) {
+    this.#wanted = wanted;
+    this.#driver.wantOutputs(wanted);
   }
 
   #changed(change) {

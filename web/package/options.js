@@ -38,7 +38,7 @@ const CACHE = {
   missingExpireAfterWrite: ["cache-missing-expire-after-write", nanoseconds],
 };
 /** What is not the component's. */
-const OWN = ["lookup", "signal", "payloads", "rows", "retry", "cache"];
+const OWN = ["lookup", "signal", "clock", "payloads", "rows", "retry", "cache"];
 
 /** The pairs; an option that is not known is refused. */
 export function toPairs(options) {

@@ -1,31 +1,51 @@
-//! The host's clock and its timers.
+//! The clock that an operator lives by, and its timers.
+
+use std::{cell::Cell, rc::Rc};
 
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    #[wasm_bindgen(js_namespace = performance, js_name = now)]
-    fn performance_now() -> f64;
-    #[wasm_bindgen(js_name = setTimeout)]
-    fn set_timeout(callback: &Closure<dyn FnMut()>, milliseconds: f64) -> JsValue;
-    #[wasm_bindgen(js_name = clearTimeout)]
-    fn clear_timeout(timer: &JsValue);
+    /// `now()` in milliseconds, and `setTimeout` and `clearTimeout` as the platform has them.
+    pub type JsClock;
+    #[wasm_bindgen(method)]
+    fn now(this: &JsClock) -> f64;
+    #[wasm_bindgen(method, js_name = setTimeout)]
+    fn set_timeout(this: &JsClock, callback: &Closure<dyn FnMut()>, milliseconds: f64) -> JsValue;
+    #[wasm_bindgen(method, js_name = clearTimeout)]
+    fn clear_timeout(this: &JsClock, timer: &JsValue);
 }
 
-/// Nanoseconds on a clock that never goes back.
-pub(crate) fn now() -> u64 {
-    (performance_now() * 1e6) as u64
+/// Tells the time, which never goes back, whatever the clock says.
+#[derive(Clone)]
+pub(crate) struct Clock {
+    clock: Rc<JsClock>,
+    latest: Rc<Cell<u64>>,
+}
+
+impl Clock {
+    pub(crate) fn new(clock: JsClock) -> Self {
+        Self { clock: Rc::new(clock), latest: Rc::default() }
+    }
+
+    /// Nanoseconds.
+    pub(crate) fn now(&self) -> u64 {
+        let now = self.latest.get().max((self.clock.now() * 1e6) as u64);
+        self.latest.set(now);
+        now
+    }
 }
 
 /// A timer that is set anew each time, and ends with this.
 pub(crate) struct Timer {
+    clock: Clock,
     callback: Closure<dyn FnMut()>,
     set: Option<(JsValue, u64)>,
 }
 
 impl Timer {
-    pub(crate) fn new(callback: impl FnMut() + 'static) -> Self {
-        Self { callback: Closure::new(callback), set: None }
+    pub(crate) fn new(clock: Clock, callback: impl FnMut() + 'static) -> Self {
+        Self { clock, callback: Closure::new(callback), set: None }
     }
 
     /// Calls back at `at`, and not before; at no time where there is none.
@@ -37,14 +57,14 @@ impl Timer {
         }
         self.clear();
         let Some(at) = at else { return };
-        let milliseconds = (at.saturating_sub(now()) as f64 / 1e6).ceil().min(LONGEST);
-        self.set = Some((set_timeout(&self.callback, milliseconds), at));
+        let milliseconds = (at.saturating_sub(self.clock.now()) as f64 / 1e6).ceil().min(LONGEST);
+        self.set = Some((self.clock.clock.set_timeout(&self.callback, milliseconds), at));
     }
 
     /// It has called back, or is to be set anew even for the same time.
     pub(crate) fn clear(&mut self) {
         if let Some((timer, _)) = self.set.take() {
-            clear_timeout(&timer);
+            self.clock.clock.clear_timeout(&timer);
         }
     }
 }

@@ -10,7 +10,7 @@ use js_sys::{Array, Function, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::{
-    clock::{self, Timer},
+    clock::{Clock, JsClock, Timer},
     columns::{record_count, slice_records},
     component::Poll,
     operator::Operator,
@@ -31,6 +31,7 @@ pub struct Driver {
 
 struct Shared {
     operator: Operator,
+    clock: Clock,
     capacity: u32,
     on_requests: Function,
     on_outputs: Function,
@@ -66,19 +67,21 @@ enum End {
 
 #[wasm_bindgen]
 impl Driver {
-    /// Drives `operator`, which has room for `capacity` elements.
+    /// Drives `operator`, which has room for `capacity` elements, by the time of `clock`.
     #[wasm_bindgen(constructor)]
     #[must_use]
     pub fn new(
         operator: Operator,
+        clock: JsClock,
         capacity: u32,
         on_requests: Function,
         on_outputs: Function,
         on_change: Function,
     ) -> Self {
+        let clock = Clock::new(clock);
         let shared = Rc::new_cyclic(|weak: &Weak<Shared>| {
             let weak = weak.clone();
-            let timer = Timer::new(move || {
+            let timer = Timer::new(clock.clone(), move || {
                 if let Some(shared) = weak.upgrade() {
                     shared.timer.borrow_mut().iter_mut().for_each(Timer::clear);
                     shared.turn();
@@ -86,6 +89,7 @@ impl Driver {
             });
             Shared {
                 operator,
+                clock,
                 capacity,
                 on_requests,
                 on_outputs,
@@ -137,6 +141,12 @@ impl Driver {
         self.shared.waiting.borrow().len()
     }
 
+    /// How many elements it takes at once; none while something waits.
+    #[must_use]
+    pub fn room(&self) -> u32 {
+        if self.shared.waiting.borrow().is_empty() { self.shared.room.get() } else { 0 }
+    }
+
     /// Whether outputs are wanted: while they are not, they stay inside, and room runs out.
     #[wasm_bindgen(js_name = wantOutputs)]
     pub fn want_outputs(&self, wanted: bool) {
@@ -149,7 +159,7 @@ impl Driver {
     /// Puts an answer into the mailbox; [`answered`](Self::answered) has it taken. For the arguments
     /// see [`Operator::answer`].
     pub fn answer(&self, id: u64, attempt: u32, status: u8, rows: Array, retry_after: u64) {
-        self.shared.operator.answer(id, attempt, status, clock::now(), rows, retry_after);
+        self.shared.operator.answer(id, attempt, status, self.shared.clock.now(), rows, retry_after);
     }
 
     /// Has the operator take the answers that were put into its mailbox.
@@ -160,7 +170,7 @@ impl Driver {
     /// Nanoseconds on the clock that deadlines are told by.
     #[must_use]
     pub fn now(&self) -> u64 {
-        clock::now()
+        self.shared.clock.now()
     }
 
     /// Everything accepted and not yet emitted, as bytes; what still waits for room is not in it.
@@ -187,7 +197,7 @@ impl Driver {
     ///
     /// The operator failed before.
     pub fn inspect(&self, max: u32) -> Result<Array, JsValue> {
-        self.shared.operator.inspect(max, clock::now())
+        self.shared.operator.inspect(max, self.shared.clock.now())
     }
 
     /// Ends it: no timer runs any more, and nothing is called.
@@ -250,7 +260,7 @@ impl Shared {
     /// Offers what waits, as far as there is room, and tells the end of the input.
     fn push(&self) -> Result<(), JsValue> {
         while self.refused_at.get().is_none() {
-            let now = clock::now();
+            let now = self.clock.now();
             let mut waiting = self.waiting.borrow_mut();
             let is_taken = match waiting.front_mut() {
                 None => break,
@@ -279,7 +289,7 @@ impl Shared {
             }
         }
         if self.can_end() {
-            self.operator.end_input(clock::now())?;
+            self.operator.end_input(self.clock.now())?;
             self.end.set(End::Ended);
         }
         Ok(())
@@ -293,7 +303,7 @@ impl Shared {
 
     fn poll(&self) -> Result<Poll, JsValue> {
         let max = if self.wants_outputs.get() { MAX_OUTPUTS } else { 0 };
-        let poll = self.operator.poll(max, MAX_OUTPUT_BYTES, clock::now())?;
+        let poll = self.operator.poll(max, MAX_OUTPUT_BYTES, self.clock.now())?;
         let room = poll.room();
         self.refused_at.set(self.refused_at.get().filter(|&refused| room <= refused));
         self.room.set(room);

@@ -14,6 +14,7 @@ mod driver;
 mod imports;
 mod operator;
 
+pub use clock::JsClock;
 pub use driver::Driver;
 pub use imports::Imports;
 pub use operator::Operator;

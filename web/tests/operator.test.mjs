@@ -361,3 +361,113 @@ test("maps and IndexedDB answer lookups", async () => {
   const [ulm] = await all(index.enrich([{ id: "Ulm" }], byId));
   assert.deepEqual(ulm.rows.map(({ id }) => id), [1, 2]);
 });
+
+/** A clock that stands until it is told to go on. */
+class ManualClock {
+  #now = 0;
+  #timers = [];
+
+  now() {
+    return this.#now;
+  }
+
+  setTimeout(callback, milliseconds) {
+    const timer = { callback, at: this.#now + milliseconds };
+    this.#timers.push(timer);
+    return timer;
+  }
+
+  clearTimeout(timer) {
+    this.#timers = this.#timers.filter((other) => other !== timer);
+  }
+
+  async advance(milliseconds) {
+    this.#now += milliseconds;
+    for (const timer of this.#timers.filter(({ at }) => at <= this.#now)) {
+      this.clearTimeout(timer);
+      timer.callback();
+    }
+    await sleep(0);
+  }
+}
+
+test("with a clock of one's own, time goes as that says", async () => {
+  const clock = new ManualClock();
+  const aborted = [];
+  const op = await createOperator({
+    clock,
+    timeout: "1h",
+    onTimeout: "emit",
+    onFailure: "emit",
+    retry: { on: "failure", attempts: 2, delay: "10m" },
+    lookup: (keys, { signals }) => {
+      keys.forEach((key, place) => signals[place].addEventListener("abort", () => aborted.push(key)));
+      return keys.map((key) => (key === "never" ? new Promise(() => {}) : Promise.reject(new Error("no"))));
+    },
+  });
+  await op.push("a", { key: "never" });
+  await sleep(20);
+  await op.push("b", { key: "fails" });
+  const outputs = op.outputs();
+  const first = outputs.next();
+  await sleep(20);
+  assert.deepEqual(op.inspect().map(({ waitsFor, age }) => [waitsFor, age]), [["answer", 0n], ["retry", 0n]]);
+  await clock.advance(10 * 60_000);
+  assert.equal(op.stats().retries, 1);
+  await clock.advance(50 * 60_000 - 1);
+  assert.deepEqual(aborted, []);
+  await clock.advance(1);
+  assert.equal((await first).value.outcome, "timed-out");
+  assert.deepEqual(aborted, ["never"]);
+  // A clock that goes back changes nothing.
+  await clock.advance(-60_000);
+  assert.equal((await outputs.next()).value.outcome, "failed");
+  assert.deepEqual(op.inspect(), []);
+  op.close();
+  await assert.rejects(createOperator({ lookup: () => [], clock: { now: () => 0 } }), /clock: it has no function setTimeout/);
+});
+
+test("room says what a push does not wait for, and then a snapshot has everything", async () => {
+  const op = await createOperator({ capacity: 3, timeout: null, lookup: () => new Promise(() => {}) });
+  assert.equal(op.room(), 3);
+  await op.push(1, { key: 1 });
+  assert.equal(op.room(), 2);
+  await op.pushWatermark(5);
+  await op.push(2, { key: 2 });
+  assert.equal(op.room(), 0);
+  const outputs = op.outputs();
+  const next = outputs.next();
+  const restored = await createOperator({ timeout: null, lookup: (keys) => keys }, op.snapshot());
+  assert.equal(restored.stats().restored, 2);
+  let isTaken = false;
+  const pushed = op.push(3, { key: 3 }).then(() => (isTaken = true), () => {});
+  await sleep(20);
+  assert.equal(isTaken, false);
+  assert.throws(() => op.snapshot(), /records wait for room/);
+  op.close();
+  await Promise.all([pushed, next]);
+});
+
+test("a lookup that asks for no signals has none made, and those it asks for late are right", async () => {
+  const contexts = [];
+  const op = await createOperator({
+    timeout: 50,
+    onTimeout: "emit",
+    lookup: (keys, context) => {
+      contexts.push(context);
+      return keys.map(() => new Promise(() => {}));
+    },
+  });
+  await op.push("a", { key: 1 });
+  await op.push("b", { key: 2 });
+  await sleep(10);
+  const [{ signal, signals }] = contexts;
+  assert.deepEqual(signals.map(({ aborted }) => aborted), [false, false]);
+  for await (const { outcome } of op.outputs()) {
+    assert.equal(outcome, "timed-out");
+    break;
+  }
+  await sleep(20);
+  assert.deepEqual([signal.aborted, ...signals.map(({ aborted }) => aborted)], [true, true, true]);
+  op.close();
+});
