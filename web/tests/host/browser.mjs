@@ -42,7 +42,7 @@ export async function openBrowser(answer) {
     server.closeAllConnections();
     server.close();
   };
-  return { page, context, url, close };
+  return { browser, page, context, url, close };
 }
 
 function executable() {
