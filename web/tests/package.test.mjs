@@ -19,7 +19,7 @@ const files = async () => {
 test("it runs the very component that wasmtime runs", async () => {
   const [whole, core] = await Promise.all([readFile(component), readFile(new URL("wasm/lookaside.core.wasm", folder))]);
   assert.ok(core.length > 100_000);
-  assert.ok(whole.includes(core), "the component's module is not the package's; run `cargo xtask web`");
+  assert.ok(whole.includes(core), "the component's module is not the package's; run `cargo xtask web --build`");
 });
 
 test("it is under 200 KB, packed", async () => {

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::{
     setup,
     shell::{Failure, output_of, project, run},
+    web,
 };
 
 /// What every run of the demo says.
@@ -64,6 +65,7 @@ pub(crate) fn run_demo() -> Result<(), Failure> {
         println!("  {name:<28} {seconds:>8.2} {:>12} {times:>8.1}", count(&stats, "records-per-second"));
     }
     println!("\nNext: target/release/lookaside enrich --help");
+    println!("To watch the operator at work: cargo xtask web, which serves http://127.0.0.1:{}/", web::PORT);
     Ok(())
 }
 

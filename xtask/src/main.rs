@@ -41,8 +41,8 @@ enum Task {
     Services(services::Arguments),
     /// Measure what Lookaside costs, beside what it stands on.
     Bench(bench::Arguments),
-    /// Build the package for browsers and Node, in web/package.
-    Web,
+    /// Build the package for browsers and Node, in web/package, and serve the page that shows it.
+    Web(web::Arguments),
     /// Count the instructions that a record costs in the core, under valgrind.
     Instructions,
     /// What takes long: fuzzing, larger interleavings, and many more made-up runs.
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         Task::Reference => reference::run_all(),
         Task::Services(arguments) => services::run_one(&arguments),
         Task::Bench(arguments) => bench::run_all(&arguments),
-        Task::Web => web::build(),
+        Task::Web(arguments) => web::run(&arguments),
         Task::Instructions => instructions::run_all(),
         Task::Soak(arguments) => soak::run_all(&arguments),
     };

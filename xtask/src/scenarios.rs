@@ -8,7 +8,7 @@ use crate::{
 /// What the scenario runner takes.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Which host: native, wasmtime, and after `cargo xtask web` node or chromium.
+    /// Which host: native, wasmtime, and after `cargo xtask web --build` node or chromium.
     #[arg(long)]
     pub(crate) host: String,
     /// The files; all of tests/scenarios where none is named.

@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     /// Settings that all runs have, as in the line `set:` of a scenario; others are drawn.
     #[arg(long, default_value = "")]
     pub(crate) config: String,
-    /// Which host is tested: native, wasmtime, and after `cargo xtask web` node or chromium.
+    /// Which host is tested: native, wasmtime, and after `cargo xtask web --build` node or chromium.
     #[arg(long, default_value = "native")]
     pub(crate) host: String,
     /// Which one it must agree with at every step: model or native.

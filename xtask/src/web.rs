@@ -6,8 +6,35 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::{
     setup,
-    shell::{Failure, project, run, run_in},
+    shell::{self, Failure, project, run_in},
 };
+
+/// What is to be done.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Only build the package; serve nothing.
+    #[arg(long)]
+    build: bool,
+    /// The port of 127.0.0.1 at which the page is served.
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+}
+
+/// Where the page is served.
+pub(crate) const PORT: u16 = 4173;
+
+/// Builds the package, and serves the page until it is ended from outside.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    build()?;
+    if arguments.build {
+        return Ok(());
+    }
+    let web = project().join("web");
+    run_in(&web, "npx", &["vite", "build", "demo", "--logLevel", "warn"])?;
+    let port = arguments.port.to_string();
+    eprintln!("serving the page at http://127.0.0.1:{port}/ (Ctrl-C ends it)");
+    run_in(&web, "npx", &["vite", "preview", "demo", "--port", &port, "--strictPort", "--logLevel", "warn"])
+}
 
 /// Tests the package that [`build`] has built, in Node and in Chromium.
 pub(crate) fn test() -> Result<(), Failure> {
@@ -23,6 +50,8 @@ pub(crate) fn test() -> Result<(), Failure> {
             "tests/operator.test.mjs",
             "tests/package.test.mjs",
             "tests/chromium.test.mjs",
+            "tests/vite.test.mjs",
+            "tests/demo.test.mjs",
         ],
     )
 }
@@ -39,9 +68,9 @@ pub(crate) fn build() -> Result<(), Failure> {
         run_in(&web, "npm", &["ci", "--no-audit", "--no-fund"])?;
     }
     // The host builds the component, which is the one that wasmtime runs; as the tests build it, so that nothing is built twice.
-    run("cargo", &["test", "--quiet", "--release", "--workspace", "--no-run", "--test", "smoke"])?;
+    shell::run("cargo", &["test", "--quiet", "--release", "--workspace", "--no-run", "--test", "smoke"])?;
     let host = ["build", "--quiet", "--package", "lookaside-web", "--target", "wasm32-unknown-unknown"];
-    run("cargo", &[&host[..], &["--profile", "web", "--target-dir", "target/guest"]].concat())?;
+    shell::run("cargo", &[&host[..], &["--profile", "web", "--target-dir", "target/guest"]].concat())?;
 
     let folder = web.join("package").join("wasm");
     std::fs::create_dir_all(&folder)?;

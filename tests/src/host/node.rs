@@ -43,7 +43,7 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("Node 20 or newer runs; the package is built by `cargo xtask web`");
+            .expect("Node 20 or newer runs; the package is built by `cargo xtask web --build`");
         let requests = child.stdin.take().expect("its input is a pipe");
         let answers = BufReader::new(child.stdout.take().expect("its output is a pipe"));
         Self { _child: child, requests, answers }
@@ -54,7 +54,7 @@ impl Process {
         let mut line = String::new();
         self.answers.read_line(&mut line).expect("Node answers");
         let mut answer: Value = serde_json::from_str(&line)
-            .unwrap_or_else(|error| panic!("{line:?}: {error}; is the package built by `cargo xtask web`?"));
+            .unwrap_or_else(|error| panic!("{line:?}: {error}; is the package built by `cargo xtask web --build`?"));
         match answer.get_mut("error") {
             None => Ok(answer["done"].take()),
             Some(error) => Err(refusal(error)),
