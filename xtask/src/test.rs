@@ -28,7 +28,7 @@ const CHECKS: &[Check] = &[
         built("sim", &["--seeds", "100", "--host", "node", "--against", "native"])
     }),
     ("made-up runs of the component in Chromium against the core", || {
-        built("sim", &["--seeds", "40", "--host", "chromium", "--against", "native"])
+        built("sim", &["--seeds", "20", "--host", "chromium", "--against", "native"])
     }),
     ("scenarios on Flink's classes", reference::run_where_possible),
     ("every interleaving of a few records", || built("interleavings", &[])),
