@@ -28,9 +28,11 @@
 
 extern crate alloc;
 
+mod batches;
 mod cache;
 pub mod columns;
 mod error;
+mod finds;
 mod flights;
 mod inspect;
 mod key_order;
@@ -40,6 +42,7 @@ mod options;
 mod queue;
 mod record;
 mod retry;
+mod shared;
 mod slots;
 mod snapshot;
 mod stats;

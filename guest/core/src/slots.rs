@@ -44,10 +44,12 @@ impl<T> Slots<T> {
     }
 
     /// How many values are in flight.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.in_use
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, value: T) -> Slot {
         self.in_use += 1;
         if let Some(slot) = self.free.pop() {
@@ -61,10 +63,12 @@ impl<T> Slots<T> {
     }
 
     /// The id of the value that is in `slot` now.
+    #[inline]
     pub(crate) fn id(&self, slot: Slot) -> RequestId {
         RequestId(self.slots[slot as usize].uses << SLOT_BITS | u64::from(slot))
     }
 
+    #[inline]
     pub(crate) fn find(&self, id: RequestId) -> Found {
         let slot = (id.0 & u64::from(MAX_SLOTS)) as Slot;
         let uses = id.0 >> SLOT_BITS;
@@ -76,13 +80,21 @@ impl<T> Slots<T> {
     }
 
     pub(crate) fn remove(&mut self, slot: Slot) -> T {
+        let value = self.slots[slot as usize].value.take().expect("the slot is in use");
+        self.discard(slot);
+        value
+    }
+
+    /// As [`Self::remove`], for a value that nobody wants any more.
+    #[inline]
+    pub(crate) fn discard(&mut self, slot: Slot) {
         self.in_use -= 1;
         let place = &mut self.slots[slot as usize];
         // A slot whose ids are used up stays out of use, so that no id is given twice.
         if place.uses < u64::MAX >> SLOT_BITS {
             self.free.push(slot);
         }
-        place.value.take().expect("the slot is in use")
+        place.value = None;
     }
 
     /// The values in flight with their slots, in no order that means anything.
@@ -94,12 +106,14 @@ impl<T> Slots<T> {
 impl<T> core::ops::Index<Slot> for Slots<T> {
     type Output = T;
 
+    #[inline]
     fn index(&self, slot: Slot) -> &T {
         self.slots[slot as usize].value.as_ref().expect("the slot is in use")
     }
 }
 
 impl<T> core::ops::IndexMut<Slot> for Slots<T> {
+    #[inline]
     fn index_mut(&mut self, slot: Slot) -> &mut T {
         self.slots[slot as usize].value.as_mut().expect("the slot is in use")
     }

@@ -21,7 +21,9 @@ impl ByteStrings {
     /// [`Malformed`] where an end goes back or the last one is not the end of `bytes`; `name` says which column.
     pub fn new(name: &str, ends: Vec<u32>, bytes: impl Into<Bytes>) -> Result<Self, Malformed> {
         let bytes = bytes.into();
-        if let Some(row) = ends.windows(2).position(|pair| pair[0] > pair[1]) {
+        if !ends.is_sorted()
+            && let Some(row) = ends.windows(2).position(|pair| pair[0] > pair[1])
+        {
             let (end, next) = (ends[row], ends[row + 1]);
             return Err(Malformed(format!("column {name}: row {} ends at {next}, before row {row} at {end}", row + 1)));
         }
@@ -34,12 +36,14 @@ impl ByteStrings {
     }
 
     /// How many strings there are.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -52,8 +56,29 @@ impl ByteStrings {
     /// Where there is no such row.
     #[must_use]
     pub fn get(&self, row: usize) -> Bytes {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
-        self.bytes.slice(start..self.ends[row] as usize)
+        self.bytes.slice(self.start(row)..self.ends[row] as usize)
+    }
+
+    /// String `row`, where it is.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such row.
+    #[inline]
+    #[must_use]
+    pub fn slice(&self, row: usize) -> &[u8] {
+        &self.bytes[self.start(row)..self.ends[row] as usize]
+    }
+
+    /// The bytes of `count` strings from `first` on, all of which there are.
+    #[inline]
+    pub(crate) fn byte_len(&self, first: usize, count: usize) -> usize {
+        if count == 0 { 0 } else { self.ends[first + count - 1] as usize - self.start(first) }
+    }
+
+    #[inline]
+    fn start(&self, row: usize) -> usize {
+        if row == 0 { 0 } else { self.ends[row - 1] as usize }
     }
 
     /// The first `rows` strings. Copies them where most of the column would be kept for nothing.
@@ -98,24 +123,86 @@ impl ByteStringsBuilder {
     /// # Panics
     ///
     /// Where the column would pass 4 GiB.
+    #[inline]
     pub fn push(&mut self, string: &[u8]) {
         self.bytes.extend_from_slice(string);
         self.ends.push(u32::try_from(self.bytes.len()).expect("a column is below 4 GiB"));
     }
 
+    /// Appends `count` strings of another column, from `first` on, in one copy.
+    ///
+    /// # Panics
+    ///
+    /// Where there are not so many, or the column would pass 4 GiB.
+    #[inline]
+    pub fn push_run(&mut self, strings: &ByteStrings, first: usize, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let (start, ends) = (strings.start(first), &strings.ends[first..first + count]);
+        let before = self.bytes.len();
+        self.bytes.extend_from_slice(&strings.bytes[start..ends[count - 1] as usize]);
+        u32::try_from(self.bytes.len()).expect("a column is below 4 GiB");
+        // Both are below 4 GiB, so that what wraps comes back.
+        let moved = (before as u32).wrapping_sub(start as u32);
+        self.ends.extend(ends.iter().map(|end| end.wrapping_add(moved)));
+    }
+
+    /// `count` strings from `first` on, copied.
+    ///
+    /// # Panics
+    ///
+    /// Where there are not so many.
+    #[must_use]
+    pub fn range(&self, first: usize, count: usize) -> Self {
+        let start = if first == 0 { 0 } else { self.ends[first - 1] };
+        let ends = &self.ends[first..first + count];
+        let end = ends.last().copied().unwrap_or(start);
+        let bytes = Vec::from(&self.bytes[start as usize..end as usize]);
+        Self { ends: ends.iter().map(|end| end - start).collect(), bytes }
+    }
+
+    /// Appends all strings of another column.
+    ///
+    /// # Panics
+    ///
+    /// Where the column would pass 4 GiB.
+    pub fn append(&mut self, other: &Self) {
+        let before = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(&other.bytes);
+        u32::try_from(self.bytes.len()).expect("a column is below 4 GiB");
+        self.ends.extend(other.ends.iter().map(|end| end + before));
+    }
+
+    /// Makes place for so many strings more, and so many bytes.
+    #[inline]
+    pub fn reserve(&mut self, strings: usize, bytes: usize) {
+        self.ends.reserve(strings);
+        self.bytes.reserve(bytes);
+    }
+
     /// How many strings there are.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
+    /// String `row`, where it is.
+    pub(crate) fn slice(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
+        &self.bytes[start..self.ends[row] as usize]
+    }
+
     /// The bytes of all of them together.
+    #[inline]
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.bytes.len()
@@ -125,6 +212,12 @@ impl ByteStringsBuilder {
     #[must_use]
     pub fn build(self) -> ByteStrings {
         ByteStrings { ends: self.ends, bytes: self.bytes.into() }
+    }
+
+    /// The column of what [`Self::into_parts`] gave.
+    #[must_use]
+    pub fn from_parts(ends: Vec<u32>, bytes: Vec<u8>) -> Self {
+        Self { ends, bytes }
     }
 
     /// The column's two lists.

@@ -1,7 +1,7 @@
 //! Answers on their way back.
 
 use alloc::{format, vec::Vec};
-use core::time::Duration;
+use core::{ops::Range, time::Duration};
 
 use super::{ByteStrings, ByteStringsBuilder, Malformed, counts_add_up, same_length};
 use crate::{Answer, FailureKind, Instant, LookupError, RequestId, Rows, error::message_text, time::nanos};
@@ -57,12 +57,14 @@ impl CompletionBatch {
     }
 
     /// How many answers there are.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
@@ -70,26 +72,61 @@ impl CompletionBatch {
 
     /// The answers in order.
     pub fn iter(&self) -> impl Iterator<Item = Answer> {
+        self.ends().map(|end| {
+            let rows = end.rows.clone();
+            Answer {
+                id: end.id,
+                attempt: end.attempt,
+                arrival: end.arrival,
+                result: match end.is_failure {
+                    false => Ok(rows.map(|row| self.rows.get(row)).collect::<Rows>()),
+                    true => Err(self.error(&end)),
+                },
+            }
+        })
+    }
+
+    /// The answers in order, with the places of their rows.
+    #[inline]
+    pub(crate) fn ends(&self) -> impl Iterator<Item = AttemptEnd> {
         let mut next = 0;
         (0..self.len()).map(move |row| {
             let first = next;
             next += self.row_counts[row] as usize;
-            let result = match self.statuses[row] {
-                0 => Ok((first..next).map(|row| self.rows.get(row)).collect::<Rows>()),
-                failure => Err(LookupError {
-                    kind: FAILURES[failure as usize - 1],
-                    message: message_text(&self.rows.get(first)),
-                    retry_after: Some(self.retry_after[row]).filter(|&wait| wait > 0).map(Duration::from_nanos),
-                }),
-            };
-            Answer {
+            AttemptEnd {
                 id: RequestId(self.ids[row]),
                 attempt: self.attempts[row],
                 arrival: Instant(self.arrivals[row]),
-                result,
+                rows: first..next,
+                place: row,
+                is_failure: self.statuses[row] > 0,
             }
         })
     }
+
+    /// What failed in an attempt that did.
+    pub(crate) fn error(&self, end: &AttemptEnd) -> LookupError {
+        LookupError {
+            kind: FAILURES[self.statuses[end.place] as usize - 1],
+            message: message_text(self.rows.slice(end.rows.start)),
+            retry_after: Some(self.retry_after[end.place]).filter(|&wait| wait > 0).map(Duration::from_nanos),
+        }
+    }
+
+    /// The column of rows.
+    pub(crate) fn rows(&self) -> &ByteStrings {
+        &self.rows
+    }
+}
+
+/// The end of one attempt, with its rows where they are.
+pub(crate) struct AttemptEnd {
+    pub(crate) id: RequestId,
+    pub(crate) attempt: u32,
+    pub(crate) arrival: Instant,
+    pub(crate) rows: Range<usize>,
+    pub(crate) is_failure: bool,
+    place: usize,
 }
 
 /// A [`CompletionBatch`] that grows. Its fields are the contract's columns.
@@ -114,17 +151,15 @@ pub struct CompletionBatchBuilder {
 impl CompletionBatchBuilder {
     /// Appends one answer.
     pub fn push(&mut self, answer: &Answer) {
-        self.ids.push(answer.id.0);
-        self.attempts.push(answer.attempt);
-        self.arrivals.push(answer.arrival.0);
         match &answer.result {
             Ok(rows) => {
-                self.statuses.push(0);
-                self.row_counts.push(rows.as_slice().len() as u32);
-                rows.as_slice().iter().for_each(|row| self.rows.push(row));
-                self.retry_after.push(0);
+                let rows = rows.as_slice().iter().map(|row| &row[..]);
+                self.push_rows(answer.id, answer.attempt, answer.arrival, rows);
             }
             Err(error) => {
+                self.ids.push(answer.id.0);
+                self.attempts.push(answer.attempt);
+                self.arrivals.push(answer.arrival.0);
                 let status = FAILURES.iter().position(|kind| *kind == error.kind).map_or(0, |code| code + 1);
                 self.statuses.push(status as u8);
                 self.row_counts.push(1);
@@ -134,10 +169,73 @@ impl CompletionBatchBuilder {
         }
     }
 
+    /// Appends the answer `rows` to an attempt; none of them for a miss.
+    #[inline]
+    pub fn push_rows<'a>(
+        &mut self,
+        id: RequestId,
+        attempt: u32,
+        arrival: Instant,
+        rows: impl IntoIterator<Item = &'a [u8]>,
+    ) {
+        self.ids.push(id.0);
+        self.attempts.push(attempt);
+        self.statuses.push(0);
+        self.arrivals.push(arrival.0);
+        let before = self.rows.len();
+        rows.into_iter().for_each(|row| self.rows.push(row));
+        self.row_counts.push((self.rows.len() - before) as u32);
+        self.retry_after.push(0);
+    }
+
+    /// Appends the answers of another batch.
+    pub fn append(&mut self, other: &Self) {
+        self.ids.extend_from_slice(&other.ids);
+        self.attempts.extend_from_slice(&other.attempts);
+        self.statuses.extend_from_slice(&other.statuses);
+        self.arrivals.extend_from_slice(&other.arrivals);
+        self.row_counts.extend_from_slice(&other.row_counts);
+        self.rows.append(&other.rows);
+        self.retry_after.extend_from_slice(&other.retry_after);
+    }
+
+    /// Makes place for so many answers more, and so many bytes of rows.
+    pub fn reserve(&mut self, answers: usize, bytes: usize) {
+        self.ids.reserve(answers);
+        self.attempts.reserve(answers);
+        self.statuses.reserve(answers);
+        self.arrivals.reserve(answers);
+        self.row_counts.reserve(answers);
+        self.rows.reserve(answers, bytes);
+        self.retry_after.reserve(answers);
+    }
+
+    /// How many answers there are.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
+    }
+
+    /// The batch as it is.
+    #[must_use]
+    pub fn build(self) -> CompletionBatch {
+        CompletionBatch {
+            ids: self.ids,
+            attempts: self.attempts,
+            statuses: self.statuses,
+            arrivals: self.arrivals,
+            row_counts: self.row_counts,
+            rows: self.rows.build(),
+            retry_after: self.retry_after,
+        }
     }
 }
 

@@ -10,10 +10,11 @@ mod records;
 mod requests;
 
 pub use byte_strings::{ByteStrings, ByteStringsBuilder};
+pub(crate) use completions::AttemptEnd;
 pub use completions::{CompletionBatch, CompletionBatchBuilder};
-pub use outputs::{OutputBatch, OutputBatchBuilder};
+pub use outputs::{JoinedRow, OutputBatch, OutputBatchBuilder};
 pub use records::{RecordBatch, RecordBatchBuilder};
-pub use requests::{RequestBatch, RequestBatchBuilder};
+pub use requests::{RequestBatch, RequestBatchBuilder, RequestRow};
 
 use alloc::{format, string::String};
 

@@ -1,17 +1,28 @@
 //! Elements on their way out.
 
 use alloc::{format, vec::Vec};
+use core::ops::Range;
 
 use bytes::Bytes;
 
 use super::{ByteStrings, ByteStringsBuilder, Malformed, counts_add_up, rising_rows, same_length};
-use crate::{Element, EventTime, JoinedRecord, Outcome, Record, Rows};
+use crate::{Element, EventTime, JoinedRecord, Outcome, Record, Rows, queue::BarrierKind};
 
 /// The kind of each outcome's records; their positions are the contract's.
 const OUTCOMES: [Outcome; 4] = [Outcome::Found, Outcome::Missing, Outcome::Failed, Outcome::TimedOut];
 const WATERMARK: u8 = 4;
 const IDLE: u8 = 5;
 const ACTIVE: u8 = 6;
+
+#[inline]
+fn kind_of(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Found => 0,
+        Outcome::Missing => 1,
+        Outcome::Failed => 2,
+        Outcome::TimedOut => 3,
+    }
+}
 
 /// Elements in the order in which to send them downstream, as columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,15 +69,38 @@ impl OutputBatch {
     }
 
     /// How many elements there are.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.kinds.len()
     }
 
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
+    }
+
+    /// The joined records in order, where they are: nothing is copied.
+    #[inline]
+    pub fn joined(&self) -> impl Iterator<Item = JoinedRow<'_>> {
+        let mut next = 0;
+        let mut keyless = self.keyless.iter().copied().peekable();
+        (0..self.len()).filter_map(move |row| {
+            let first = next;
+            next += self.row_counts[row] as usize;
+            let has_key = keyless.next_if_eq(&(row as u32)).is_none();
+            Some(JoinedRow {
+                event_time: EventTime(self.event_times[row]),
+                key: has_key.then(|| self.keys.slice(row)),
+                payload: self.payloads.slice(row),
+                outcome: *OUTCOMES.get(self.kinds[row] as usize)?,
+                attempts: self.attempts[row],
+                found: &self.rows,
+                rows: first..next,
+            })
+        })
     }
 
     /// The elements in order.
@@ -95,6 +129,32 @@ impl OutputBatch {
                 }),
             }
         })
+    }
+}
+
+/// A joined record in its batch.
+#[derive(Debug, Clone)]
+pub struct JoinedRow<'a> {
+    /// As the record came in.
+    pub event_time: EventTime,
+    /// As the record came in; none where it had none.
+    pub key: Option<&'a [u8]>,
+    /// As the record came in.
+    pub payload: &'a [u8],
+    /// How its lookup ended.
+    pub outcome: Outcome,
+    /// Lookups made for this record; 0 where none was needed.
+    pub attempts: u32,
+    found: &'a ByteStrings,
+    rows: Range<usize>,
+}
+
+impl<'a> JoinedRow<'a> {
+    /// What was found; for failed and timed out one row, the message.
+    #[inline]
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
+        let found = self.found;
+        self.rows.clone().map(|row| found.slice(row))
     }
 }
 
@@ -128,31 +188,71 @@ impl OutputBatchBuilder {
             Element::Idle => self.push_barrier(IDLE, EventTime::NONE),
             Element::Active => self.push_barrier(ACTIVE, EventTime::NONE),
             Element::Joined(JoinedRecord { record, outcome, rows, attempts }) => {
-                let kind = OUTCOMES.iter().position(|candidate| candidate == outcome).unwrap_or_default();
-                self.kinds.push(kind as u8);
+                let row_count = rows.as_slice().len() as u32;
+                self.push_joined(*outcome, record.key.is_some(), *attempts, row_count);
                 self.event_times.push(record.event_time.0);
-                if record.key.is_none() {
-                    self.keyless.push(self.keys.len() as u32);
-                }
                 self.keys.push(record.key.as_deref().unwrap_or_default());
                 self.payloads.push(&record.payload);
-                self.attempts.push(*attempts);
-                self.row_counts.push(rows.as_slice().len() as u32);
                 rows.as_slice().iter().for_each(|row: &Bytes| self.rows.push(row));
             }
         }
     }
 
+    /// Appends a joined record but for its event time, its key, its payload and its rows.
+    #[inline]
+    pub(crate) fn push_joined(&mut self, outcome: Outcome, has_key: bool, attempts: u32, row_count: u32) {
+        if !has_key {
+            self.keyless.push(self.kinds.len() as u32);
+        }
+        self.kinds.push(kind_of(outcome));
+        self.attempts.push(attempts);
+        self.row_counts.push(row_count);
+    }
+
+    /// Appends a barrier; what came before it has its key and payload.
+    pub(crate) fn push_element_barrier(&mut self, kind: BarrierKind) {
+        match kind {
+            BarrierKind::Watermark(time) => self.push_barrier(WATERMARK, time),
+            BarrierKind::Idle => self.push_barrier(IDLE, EventTime::NONE),
+            BarrierKind::Active => self.push_barrier(ACTIVE, EventTime::NONE),
+        }
+    }
+
+    /// Makes place for so many elements more.
+    pub(crate) fn reserve(&mut self, elements: usize) {
+        self.kinds.reserve(elements);
+        self.event_times.reserve(elements);
+        self.attempts.reserve(elements);
+        self.row_counts.reserve(elements);
+    }
+
     /// How many elements there are.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.kinds.len()
     }
 
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
+    }
+
+    /// The batch as it is.
+    #[must_use]
+    pub fn build(self) -> OutputBatch {
+        OutputBatch {
+            kinds: self.kinds,
+            event_times: self.event_times,
+            keys: self.keys.build(),
+            keyless: self.keyless,
+            payloads: self.payloads.build(),
+            attempts: self.attempts,
+            row_counts: self.row_counts,
+            rows: self.rows.build(),
+        }
     }
 
     /// The bytes of all keys, payloads and rows.

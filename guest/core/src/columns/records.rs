@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{ByteStrings, ByteStringsBuilder, Malformed, rising_rows, same_length};
+use super::{ByteStrings, ByteStringsBuilder, Malformed, OutputBatchBuilder, rising_rows, same_length};
 use crate::{EventTime, Record};
 
 /// Records in order of arrival, as columns.
@@ -39,12 +39,14 @@ impl RecordBatch {
     }
 
     /// How many records there are.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.event_times.len()
     }
 
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.event_times.is_empty()
@@ -65,13 +67,52 @@ impl RecordBatch {
 
     /// The records in order.
     pub fn iter(&self) -> impl Iterator<Item = Record> {
-        let mut keyless = self.keyless.iter().copied().peekable();
-        (0..self.len()).map(move |row| Record {
-            event_time: EventTime(self.event_times[row]),
-            key: keyless.next_if_eq(&(row as u32)).is_none().then(|| self.keys.get(row)),
+        (0..self.len()).map(|row| self.record(row))
+    }
+
+    /// Record `row`.
+    pub(crate) fn record(&self, row: usize) -> Record {
+        Record {
+            event_time: self.event_time(row),
+            key: self.has_key(row).then(|| self.keys.get(row)),
             order_key: self.order_keys.as_ref().map(|keys| keys.get(row)).filter(|key| !key.is_empty()),
             payload: self.payloads.get(row),
-        })
+        }
+    }
+
+    #[inline]
+    pub(crate) fn event_time(&self, row: usize) -> EventTime {
+        EventTime(self.event_times[row])
+    }
+
+    #[inline]
+    pub(crate) fn payload(&self, row: usize) -> &[u8] {
+        self.payloads.slice(row)
+    }
+
+    /// The bytes that record `row` holds while it is in flight.
+    #[inline]
+    pub(crate) fn held_bytes(&self, row: usize) -> u64 {
+        let key = if self.has_key(row) { self.keys.byte_len(row, 1) } else { 0 };
+        let order_key = self.order_keys.as_ref().map_or(0, |keys| keys.byte_len(row, 1));
+        (key + order_key + self.payloads.byte_len(row, 1)) as u64
+    }
+
+    #[inline]
+    pub(crate) fn has_key(&self, row: usize) -> bool {
+        self.keyless.is_empty() || self.keyless.binary_search(&(row as u32)).is_err()
+    }
+
+    /// The column of keys.
+    pub(crate) fn keys(&self) -> &ByteStrings {
+        &self.keys
+    }
+
+    /// Appends event times, keys and payloads of `count` records, from `first` on.
+    pub(crate) fn write_run(&self, first: usize, count: usize, outputs: &mut OutputBatchBuilder) {
+        outputs.event_times.extend_from_slice(&self.event_times[first..first + count]);
+        outputs.keys.push_run(&self.keys, first, count);
+        outputs.payloads.push_run(&self.payloads, first, count);
     }
 }
 
@@ -91,6 +132,13 @@ pub struct RecordBatchBuilder {
 }
 
 impl RecordBatchBuilder {
+    /// Makes place for so many records more, and so many bytes of their keys and their payloads.
+    pub fn reserve(&mut self, records: usize, key_bytes: usize, payload_bytes: usize) {
+        self.event_times.reserve(records);
+        self.keys.reserve(records, key_bytes);
+        self.payloads.reserve(records, payload_bytes);
+    }
+
     /// Appends one record.
     pub fn push(&mut self, record: &Record) {
         let row = self.len();
@@ -111,13 +159,33 @@ impl RecordBatchBuilder {
         self.payloads.push(&record.payload);
     }
 
+    /// `count` records from `first` on, copied.
+    ///
+    /// # Panics
+    ///
+    /// Where there are not so many.
+    #[must_use]
+    pub fn range(&self, first: usize, count: usize) -> Self {
+        let rows = first as u32..(first + count) as u32;
+        let keyless = self.keyless.iter().filter(|row| rows.contains(row)).map(|row| row - rows.start);
+        Self {
+            event_times: Vec::from(&self.event_times[first..first + count]),
+            keys: self.keys.range(first, count),
+            keyless: keyless.collect(),
+            order_keys: self.order_keys.as_ref().map(|keys| keys.range(first, count)),
+            payloads: self.payloads.range(first, count),
+        }
+    }
+
     /// How many records there are.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.event_times.len()
     }
 
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.event_times.is_empty()
@@ -159,6 +227,20 @@ mod tests {
             (&records[0].key, &records[0].payload, EventTime(7))
         );
         assert_eq!(read[1].key, None);
+    }
+
+    #[test]
+    fn a_range_is_the_same_records() {
+        let ordered = Record { order_key: Some("o".into()), ..Record::new("b", "2") };
+        let records = [Record::new("a", "1"), Record::keyless("0"), ordered, Record::keyless("3").at(EventTime(4))];
+        let mut builder = RecordBatchBuilder::default();
+        records.iter().for_each(|record| builder.push(record));
+        for first in 0..=records.len() {
+            for count in 0..=records.len() - first {
+                let range: Vec<Record> = builder.range(first, count).build().iter().collect();
+                assert_eq!(range, records[first..first + count], "{count} from {first}");
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use bytes::Bytes;
+
 use super::{ByteStrings, ByteStringsBuilder, Malformed, same_length};
 use crate::{Instant, Request, RequestId};
 
@@ -39,15 +41,29 @@ impl RequestBatch {
     }
 
     /// How many lookups there are.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
+    }
+
+    /// The lookups in order, where they are: nothing is copied.
+    #[inline]
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = RequestRow<'_>> {
+        (0..self.len()).map(|row| RequestRow {
+            id: RequestId(self.ids[row]),
+            attempt: self.attempts[row],
+            deadline: Instant(self.deadlines[row]),
+            key: self.keys.slice(row),
+            payload: self.payloads.as_ref().map(|payloads| payloads.slice(row)),
+        })
     }
 
     /// The lookups in order.
@@ -60,6 +76,21 @@ impl RequestBatch {
             payload: self.payloads.as_ref().map(|payloads| payloads.get(row)),
         })
     }
+}
+
+/// A lookup in its batch.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestRow<'a> {
+    /// As in [`Request`].
+    pub id: RequestId,
+    /// As in [`Request`].
+    pub attempt: u32,
+    /// As in [`Request`].
+    pub deadline: Instant,
+    /// As in [`Request`].
+    pub key: &'a [u8],
+    /// As in [`Request`].
+    pub payload: Option<&'a [u8]>,
 }
 
 /// A [`RequestBatch`] that grows. Its fields are the contract's columns.
@@ -79,19 +110,81 @@ pub struct RequestBatchBuilder {
 
 impl RequestBatchBuilder {
     /// Appends one lookup. All of a batch have payloads, or none has.
-    pub fn push(&mut self, request: &Request) {
-        self.ids.push(request.id.0);
-        self.attempts.push(request.attempt);
-        self.deadlines.push(request.deadline.0);
-        self.keys.push(&request.key);
-        if let Some(payload) = &request.payload {
-            self.payloads.get_or_insert_default().push(payload);
+    pub fn push(&mut self, id: RequestId, attempt: u32, deadline: Instant, key: &[u8], payload: Option<&[u8]>) {
+        self.push_but_key(id, attempt, deadline);
+        self.keys.push(key);
+        if let Some(payload) = payload {
+            self.push_payload(payload);
+        }
+    }
+
+    /// Appends one lookup, of which key and payload are written by themselves.
+    #[inline]
+    pub(crate) fn push_but_key(&mut self, id: RequestId, attempt: u32, deadline: Instant) {
+        self.ids.push(id.0);
+        self.attempts.push(attempt);
+        self.deadlines.push(deadline.0);
+    }
+
+    pub(crate) fn push_payload(&mut self, payload: &[u8]) {
+        self.payloads.get_or_insert_default().push(payload);
+    }
+
+    /// Makes place for so many lookups more.
+    pub fn reserve(&mut self, lookups: usize) {
+        self.ids.reserve(lookups);
+        self.attempts.reserve(lookups);
+        self.deadlines.reserve(lookups);
+    }
+
+    /// How many lookups there are.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The lookups from `rows` on.
+    pub(crate) fn without_first(self, rows: usize) -> Self {
+        if rows == 0 {
+            return self;
+        }
+        let mut rest = Self::default();
+        for row in rows..self.len() {
+            let (id, deadline) = (RequestId(self.ids[row]), Instant(self.deadlines[row]));
+            let payload = self.payloads.as_ref().map(|payloads| payloads.slice(row));
+            rest.push(id, self.attempts[row], deadline, self.keys.slice(row), payload);
+        }
+        rest
+    }
+
+    /// Lookup `row`, with bytes of its own.
+    pub(crate) fn request(&self, row: usize) -> Request {
+        Request {
+            id: RequestId(self.ids[row]),
+            attempt: self.attempts[row],
+            deadline: Instant(self.deadlines[row]),
+            key: Bytes::copy_from_slice(self.keys.slice(row)),
+            payload: self.payloads.as_ref().map(|payloads| Bytes::copy_from_slice(payloads.slice(row))),
         }
     }
 
     /// Whether there are none.
+    #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
+    }
+
+    /// The batch as it is.
+    #[must_use]
+    pub fn build(self) -> RequestBatch {
+        RequestBatch {
+            ids: self.ids,
+            attempts: self.attempts,
+            deadlines: self.deadlines,
+            keys: self.keys.build(),
+            payloads: self.payloads.map(ByteStringsBuilder::build),
+        }
     }
 }

@@ -5,9 +5,11 @@ use alloc::boxed::Box;
 use super::{InFlightRecord, Operator, RecordState};
 use crate::{
     Instant, Order, PushError, Record,
+    batches::{Held, Source},
     columns::RecordBatch,
     queue::{Barrier, BarrierKind},
     snapshot::SavedElement,
+    timers::Neighbours,
 };
 
 impl Operator {
@@ -27,33 +29,52 @@ impl Operator {
         if self.input_ended {
             return Err(PushError::AfterEnd);
         }
-        if !self.backlog.is_empty() || !self.has_room_for(&record) {
+        if !self.backlog.is_empty() || !self.has_room_for(record.held_bytes()) {
             return Err(PushError::Full(Some(Box::new(record))));
         }
         self.counters.accepted += 1;
-        self.admit_record(record)?;
+        self.admit_alone(record)?;
         Ok(())
     }
 
     /// Takes as many records, from the first on, as there is room for, and says how many.
     ///
+    /// The batch is kept until the last of them has left; one that most would be kept of for nothing is copied.
+    ///
     /// # Errors
     ///
     /// As [`Self::push_record`], but that a full operator takes 0.
-    pub fn push_records(&mut self, batch: &RecordBatch, now: Instant) -> Result<usize, PushError> {
+    pub fn push_records(&mut self, batch: RecordBatch, now: Instant) -> Result<usize, PushError> {
+        self.see(now);
+        self.check()?;
         if self.input_ended {
-            self.check()?;
             return Err(PushError::AfterEnd);
         }
-        let batch = batch.first(self.room() as usize);
-        for (taken, record) in batch.iter().enumerate() {
-            match self.push_record(record, now) {
-                Err(PushError::Full(_)) => return Ok(taken),
-                taken => taken?,
-            }
+        let room = self.room() as usize;
+        let batch = if room < batch.len() { batch.first(room) } else { batch };
+        let rows = batch.len();
+        if rows == 0 {
+            return Ok(0);
         }
-        self.check()?;
-        Ok(batch.len())
+        self.requests.reserve(rows);
+        let batch = self.batches.insert(Source::Batch(batch));
+        // One hold for each record, and the first one until all are in.
+        self.batches.keep(batch, rows as u32);
+        let mut taken = 0;
+        let mut admitted = Ok(());
+        while taken < rows && admitted.is_ok() {
+            let held = Held { batch, row: taken as u32 };
+            let (has_key, bytes) = (self.batches.has_key(held), self.batches.held_bytes(held));
+            if !self.has_room_for(bytes) {
+                break;
+            }
+            self.counters.accepted += 1;
+            admitted = self.admit_record(held, has_key, bytes);
+            taken += 1;
+        }
+        self.batches.release(batch, (rows - taken) as u32 + 1);
+        admitted?;
+        Ok(taken)
     }
 
     /// How many more elements the capacity has room for; [`Options::max_bytes`](crate::Options::max_bytes)
@@ -85,7 +106,7 @@ impl Operator {
     pub(super) fn admit_backlog(&mut self) {
         while let Some(element) = self.backlog.front() {
             let has_room = match element {
-                SavedElement::Record(record) => self.has_room_for(record),
+                SavedElement::Record(record) => self.has_room_for(record.held_bytes()),
                 SavedElement::Barrier(_) => self.has_room_for_barrier(),
             };
             if !has_room || self.failed.is_some() {
@@ -93,22 +114,27 @@ impl Operator {
             }
             match self.backlog.pop_front() {
                 // The failure, if it is one, is kept and told at every later call.
-                Some(SavedElement::Record(record)) => drop(self.admit_record(record)),
+                Some(SavedElement::Record(record)) => drop(self.admit_alone(record)),
                 Some(SavedElement::Barrier(kind)) => self.admit_barrier(kind),
                 None => return,
             }
         }
     }
 
-    fn admit_record(&mut self, record: Record) -> Result<(), crate::OperatorError> {
-        let order_key = match self.options.order {
-            Order::KeyOrdered => record.order_key().cloned(),
-            Order::Ordered | Order::Unordered => None,
-        };
-        self.queued_bytes += record.held_bytes();
+    fn admit_alone(&mut self, record: Record) -> Result<(), crate::OperatorError> {
+        let (has_key, bytes) = (record.key.is_some(), record.held_bytes());
+        let batch = self.batches.insert(Source::One(record));
+        self.admit_record(Held { batch, row: 0 }, has_key, bytes)
+    }
+
+    /// Takes a record of a batch that is held for it.
+    fn admit_record(&mut self, held: Held, has_key: bool, bytes: u64) -> Result<(), crate::OperatorError> {
+        self.queued_bytes += bytes;
         let arrival = self.arrive();
         let slot = self.records.insert(InFlightRecord {
-            record,
+            held,
+            has_key,
+            bytes,
             arrival,
             accepted_at: self.now,
             segment: 0,
@@ -117,14 +143,19 @@ impl Operator {
             missed: false,
             flight: None,
             deadline: Instant::NEVER,
+            neighbours: Neighbours::default(),
             last_error: None,
             state: RecordState::Blocked,
         });
         self.records[slot].segment = self.queue.push_record(slot);
+        let order_key = match self.options.order {
+            Order::KeyOrdered => self.batches.order_key(held),
+            Order::Ordered | Order::Unordered => None,
+        };
         if order_key.is_some_and(|key| !self.keys.claim(key, slot)) {
             return Ok(());
         }
-        self.to_start.push_back(slot);
+        self.start(slot)?;
         self.start_all()
     }
 
@@ -134,17 +165,19 @@ impl Operator {
         self.queue.push_barrier(Barrier { arrival, accepted_at: self.now, kind });
     }
 
+    #[inline]
     fn arrive(&mut self) -> u64 {
         self.next_arrival += 1;
         self.next_arrival - 1
     }
 
-    fn has_room_for(&self, record: &Record) -> bool {
+    /// Whether there is room for a record of so many bytes.
+    fn has_room_for(&self, bytes: u64) -> bool {
         if self.slots_used() >= self.options.capacity.get() as usize {
             return false;
         }
         let Some(max_bytes) = self.options.max_bytes else { return true };
-        self.records.len() == 0 || self.queued_bytes + record.held_bytes() <= max_bytes
+        self.records.len() == 0 || self.queued_bytes + bytes <= max_bytes
     }
 
     fn has_room_for_barrier(&self) -> bool {

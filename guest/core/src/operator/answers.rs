@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 
 use super::{Operator, RecordState};
 use crate::{
-    Answer, Instant, LookupError, OperatorError, RequestId, Rows, Verdict,
+    Answer, Instant, LookupError, OperatorError, RequestId, Verdict,
+    columns::{AttemptEnd, CompletionBatch},
+    finds::Find,
     slots::{Found, Slot},
 };
 
@@ -21,67 +23,145 @@ impl Operator {
     /// [`OperatorError::Spent`] once the operator failed.
     pub fn complete(&mut self, answer: Answer, now: Instant) -> Result<Verdict, OperatorError> {
         self.see(now);
+        let result = answer.result.map(Find::from);
+        self.take_answer(answer.id, answer.attempt, answer.arrival, result)
+    }
+
+    /// Takes a batch of answers, as [`Self::complete`] does: the quick way where there are many.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::complete`]; the answers after the one that failed the operator are not taken.
+    pub fn complete_all(&mut self, answers: &CompletionBatch, now: Instant) -> Result<(), OperatorError> {
+        self.see(now);
         self.check()?;
-        let verdict = self.verdict(&answer);
+        if answers.is_empty() {
+            return Ok(());
+        }
+        let batch = self.finds.insert(answers.rows().clone());
+        // One hold for each answer, and the first one until all are in.
+        self.finds.keep(batch, answers.len() as u32);
+        let mut unused = 1;
+        let mut taken = Ok(Verdict::Accepted);
+        for end in answers.ends() {
+            let AttemptEnd { id, attempt, arrival, ref rows, is_failure, .. } = end;
+            if taken.is_err() {
+                unused += 1;
+                continue;
+            }
+            let result = match (is_failure, rows.is_empty()) {
+                (false, false) => Ok(Find::Shared { batch, first: rows.start as u32, count: rows.len() as u32 }),
+                (false, true) => Ok(Find::Nothing),
+                (true, _) => Err(answers.error(&end)),
+            };
+            unused += u32::from(is_failure || rows.is_empty());
+            taken = self.take_answer(id, attempt, arrival, result);
+        }
+        self.finds.release(batch, unused);
+        taken.map(drop)
+    }
+
+    /// Takes one answer; what it found is held for it.
+    #[inline]
+    fn take_answer(
+        &mut self,
+        id: RequestId,
+        attempt: u32,
+        arrival: Instant,
+        result: Result<Find, LookupError>,
+    ) -> Result<Verdict, OperatorError> {
+        self.check()?;
+        let arrival = arrival.min(self.now);
+        let (verdict, slot) = self.verdict(id, attempt, arrival);
         match verdict {
             Verdict::Accepted => self.counters.answers_accepted += 1,
             Verdict::Stale => self.counters.answers_stale += 1,
             Verdict::Late => self.counters.answers_late += 1,
             Verdict::Unknown => self.counters.answers_unknown += 1,
         }
-        if let (Verdict::Accepted | Verdict::Late, Found::Here(slot)) = (verdict, self.records.find(answer.id)) {
-            let followers = self.end_flight(slot, &answer.result);
-            let arrival = answer.arrival.min(self.now);
-            if verdict == Verdict::Accepted {
-                self.apply(slot, &answer.result, arrival)?;
+        let applied = match (verdict, slot) {
+            (Verdict::Accepted, Some(slot)) if self.records[slot].flight.is_none() => {
+                return self.apply(slot, result, arrival).and_then(|()| self.start_all()).map(|()| verdict);
             }
-            for id in followers {
-                // One that has ended since has left the flight, and maybe its slot.
-                if let Found::Here(slot) = self.records.find(id)
-                    && matches!(self.records[slot].state, RecordState::Sharing)
-                    && arrival < self.records[slot].deadline
-                {
-                    self.apply(slot, &answer.result, arrival)?;
-                }
-            }
-            self.start_all()?;
+            (Verdict::Accepted | Verdict::Late, Some(slot)) => self.apply_to_flight(slot, verdict, &result, arrival),
+            _ => Ok(()),
+        };
+        if let Ok(find) = result {
+            self.finds.drop_find(find);
         }
-        Ok(verdict)
+        applied.map(|()| verdict)
     }
 
-    fn verdict(&self, answer: &Answer) -> Verdict {
-        match self.records.find(answer.id) {
-            Found::Never => Verdict::Unknown,
-            Found::Gone => Verdict::Stale,
-            Found::Here(slot) => {
-                let record = &self.records[slot];
-                if answer.attempt == 0 || answer.attempt > record.attempt {
-                    Verdict::Unknown
-                } else if answer.attempt < record.attempt || !matches!(record.state, RecordState::Running) {
-                    Verdict::Stale
-                } else if answer.arrival.min(self.now) >= record.deadline {
-                    Verdict::Late
-                } else {
-                    Verdict::Accepted
-                }
+    #[inline]
+    fn verdict(&self, id: RequestId, attempt: u32, arrival: Instant) -> (Verdict, Option<Slot>) {
+        let slot = match self.records.find(id) {
+            Found::Never => return (Verdict::Unknown, None),
+            Found::Gone => return (Verdict::Stale, None),
+            Found::Here(slot) => slot,
+        };
+        let record = &self.records[slot];
+        let verdict = if attempt == 0 || attempt > record.attempt {
+            Verdict::Unknown
+        } else if attempt < record.attempt || !matches!(record.state, RecordState::Running) {
+            Verdict::Stale
+        } else if arrival >= record.deadline {
+            Verdict::Late
+        } else {
+            Verdict::Accepted
+        };
+        (verdict, Some(slot))
+    }
+
+    /// Ends the lookup that `slot`'s record makes for others too, for it and for them.
+    fn apply_to_flight(
+        &mut self,
+        slot: Slot,
+        verdict: Verdict,
+        result: &Result<Find, LookupError>,
+        arrival: Instant,
+    ) -> Result<(), OperatorError> {
+        let followers = self.end_flight(slot, result);
+        if verdict == Verdict::Accepted {
+            let shared = self.share(result);
+            self.apply(slot, shared, arrival)?;
+        }
+        for id in followers {
+            // One that has ended since has left the flight, and maybe its slot.
+            if let Found::Here(slot) = self.records.find(id)
+                && matches!(self.records[slot].state, RecordState::Sharing)
+                && arrival < self.records[slot].deadline
+            {
+                let shared = self.share(result);
+                self.apply(slot, shared, arrival)?;
             }
+        }
+        self.start_all()
+    }
+
+    fn share(&mut self, result: &Result<Find, LookupError>) -> Result<Find, LookupError> {
+        match result {
+            Ok(find) => Ok(self.finds.share(find)),
+            Err(error) => Err(error.clone()),
         }
     }
 
     /// Where `slot`'s record made its lookup for others too: keeps what was found and gives them.
-    fn end_flight(&mut self, slot: Slot, result: &Result<Rows, LookupError>) -> Vec<RequestId> {
+    fn end_flight(&mut self, slot: Slot, result: &Result<Find, LookupError>) -> Vec<RequestId> {
         let record = &mut self.records[slot];
         let Some(flight) = record.flight.take() else { return Vec::new() };
-        if let (Some(cache), Ok(rows), Some(key)) = (&mut self.cache, result, &record.record.key) {
-            cache.put(key, rows, self.now);
+        if let (Some(cache), Ok(find)) = (&mut self.cache, result)
+            && let Some(key) = self.batches.record(record.held).key
+        {
+            cache.put(&key, &self.finds.rows(find), self.now);
         }
         self.flights.end(flight)
     }
 
-    fn apply(&mut self, slot: Slot, result: &Result<Rows, LookupError>, arrival: Instant) -> Result<(), OperatorError> {
+    #[inline]
+    fn apply(&mut self, slot: Slot, result: Result<Find, LookupError>, arrival: Instant) -> Result<(), OperatorError> {
         match result {
-            Ok(rows) => self.answered(slot, rows.clone(), arrival),
-            Err(error) => self.attempt_failed(slot, error, arrival),
+            Ok(find) => self.answered(slot, find, arrival),
+            Err(error) => self.attempt_failed(slot, &error, arrival),
         }
     }
 }

@@ -5,7 +5,9 @@ use core::time::Duration;
 
 use super::{InFlightRecord, Operator, RecordState, arrivals::Queued, message_row};
 use crate::{
-    Instant, LookupError, OperatorError, Order, Outcome, Policy, Request, RequestId, Rows,
+    Instant, LookupError, OperatorError, Order, Outcome, Policy, RequestId,
+    batches::Held,
+    finds::Find,
     slots::{Found, Slot, Slots},
     timers::WaitingRetry,
 };
@@ -22,18 +24,17 @@ impl Operator {
         Ok(())
     }
 
-    fn start(&mut self, slot: Slot) -> Result<(), OperatorError> {
+    /// Makes the first attempt of `slot`'s record.
+    pub(super) fn start(&mut self, slot: Slot) -> Result<(), OperatorError> {
         let record = &mut self.records[slot];
-        if record.record.key.is_none() {
+        if !record.has_key {
             self.counters.keyless += 1;
-            return self.end(slot, Outcome::Missing, Rows::None, || "it has no key".into());
+            return self.end(slot, Outcome::Missing, Find::Nothing, || "it has no key".into());
         }
         self.lookups_in_flight += 1;
         if let Some(timeout) = self.options.timeout {
-            let deadline = self.now.after(timeout);
-            record.deadline = deadline;
-            let records = &self.records;
-            self.deadlines.set(deadline, records.id(slot), |id| is_open(records, id));
+            record.deadline = self.now.after(timeout);
+            self.deadlines.set(slot, &mut self.records);
         }
         self.attempt(slot)
     }
@@ -43,15 +44,15 @@ impl Operator {
     pub(super) fn attempt(&mut self, slot: Slot) -> Result<(), OperatorError> {
         let id = self.records.id(slot);
         let record = &mut self.records[slot];
-        let Some(key) = record.record.key.clone() else { unreachable!("a record without a key is never looked up") };
         record.attempt += 1;
         if let Some(cache) = &mut self.cache {
+            let Some(key) = self.batches.record(record.held).key else { unreachable!("it is looked up by its key") };
             let missed = record.missed;
             match cache.get(&key, self.now) {
                 // A retry on a miss goes past the cached miss.
                 Some(rows) if !(missed && rows.is_empty()) => {
                     self.counters.cache_hits += 1;
-                    return self.answered(slot, rows, self.now);
+                    return self.answered(slot, rows.into(), self.now);
                 }
                 _ => {}
             }
@@ -76,13 +77,19 @@ impl Operator {
         record.lookups += 1;
         self.counters.attempts += 1;
         self.counters.retries += u64::from(record.lookups > 1);
-        self.requests.push_back(Request {
-            id,
-            attempt: record.attempt,
-            deadline: record.deadline,
-            key: record.record.key.clone().unwrap_or_default(),
-            payload: self.options.request_payload.then(|| record.record.payload.clone()),
-        });
+        let Held { batch, row } = record.held;
+        self.requests.push_but_key(id, record.attempt, record.deadline);
+        if self.options.request_payload {
+            self.requests.push_payload(self.batches.payload(record.held));
+        }
+        // Its batch is held until the keys are written, once for all of the run.
+        if self.request_keys.goes_on_with(batch, row) {
+            self.request_keys.add(batch, row, 1, 0);
+        } else {
+            self.write_request_keys();
+            self.batches.keep(batch, 1);
+            self.request_keys.add(batch, row, 1, 1);
+        }
     }
 
     /// Where `slot`'s record makes a lookup for others too and will not see its end, has the next
@@ -125,15 +132,16 @@ impl Operator {
     }
 
     /// An attempt of `slot`'s record ended with rows or a miss.
-    pub(super) fn answered(&mut self, slot: Slot, rows: Rows, arrival: Instant) -> Result<(), OperatorError> {
-        if !rows.is_empty() {
-            return self.finish(slot, Outcome::Found, rows, String::new);
+    #[inline]
+    pub(super) fn answered(&mut self, slot: Slot, find: Find, arrival: Instant) -> Result<(), OperatorError> {
+        if !find.is_empty() {
+            return self.finish(slot, Outcome::Found, find, String::new);
         }
         self.records[slot].missed = true;
         if self.options.retry.on.missing() && self.wait_for_retry(slot, arrival, None) {
             return Ok(());
         }
-        self.finish(slot, Outcome::Missing, Rows::None, || "on-missing is fail".into())
+        self.finish(slot, Outcome::Missing, Find::Nothing, || "on-missing is fail".into())
     }
 
     /// An attempt of `slot`'s record failed.
@@ -179,14 +187,14 @@ impl Operator {
         &mut self,
         slot: Slot,
         outcome: Outcome,
-        rows: Rows,
+        find: Find,
         why: impl FnOnce() -> String,
     ) -> Result<(), OperatorError> {
         self.lookups_in_flight -= 1;
         if self.options.timeout.is_some() {
-            self.deadlines.one_less();
+            self.deadlines.remove(slot, &mut self.records);
         }
-        self.end(slot, outcome, rows, why)
+        self.end(slot, outcome, find, why)
     }
 
     /// Gives `slot`'s record its one outcome, and the next record of its key its turn.
@@ -194,7 +202,7 @@ impl Operator {
         &mut self,
         slot: Slot,
         outcome: Outcome,
-        rows: Rows,
+        find: Find,
         why: impl FnOnce() -> String,
     ) -> Result<(), OperatorError> {
         match outcome {
@@ -203,25 +211,22 @@ impl Operator {
             Outcome::Failed => self.counters.failed += 1,
             Outcome::TimedOut => self.counters.timed_out += 1,
         }
-        self.queued_bytes += rows.held_bytes();
+        let bytes = self.finds.held_bytes(&find);
+        self.queued_bytes += bytes;
         let record = &mut self.records[slot];
-        record.state = RecordState::Done { outcome, rows };
+        record.bytes += bytes;
+        record.state = RecordState::Done { outcome, find };
         if self.options.policy(outcome) == Policy::Fail {
             return Err(self.fail(slot, outcome, why()));
         }
         self.queue.record_done(slot, record.segment);
         if self.options.order == Order::KeyOrdered
-            && let Some(key) = record.record.order_key()
+            && let Some(key) = self.batches.order_key(record.held)
         {
-            self.to_start.extend(self.keys.release(key));
+            self.to_start.extend(self.keys.release(&key));
         }
         Ok(())
     }
-}
-
-/// Whether `id`'s record is in flight and has no outcome yet.
-pub(super) fn is_open(records: &Slots<InFlightRecord>, id: RequestId) -> bool {
-    matches!(records.find(id), Found::Here(slot) if !records[slot].is_done())
 }
 
 /// Whether `id`'s record shares another's lookup and has time left.

@@ -20,7 +20,7 @@ impl Operator {
         let mut writer = SnapshotWriter::new(self.options.order, queued.len() + self.backlog.len());
         for element in queued {
             match element {
-                Queued::Record(_, record) => writer.record(&record.record),
+                Queued::Record(_, record) => writer.record(&self.batches.record(record.held)),
                 Queued::Barrier(barrier) => writer.barrier(barrier.kind),
             }
         }

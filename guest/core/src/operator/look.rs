@@ -51,9 +51,9 @@ impl Operator {
         };
         InFlight {
             id: (record.attempt > 0).then(|| self.records.id(slot)),
-            event_time: record.record.event_time,
+            event_time: self.batches.event_time(record.held),
             barrier: false,
-            key: record.record.key.clone(),
+            key: self.batches.record(record.held).key,
             waits_for,
             age: now.since(record.accepted_at),
             attempts: record.attempt,

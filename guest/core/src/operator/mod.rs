@@ -5,7 +5,9 @@ mod answers;
 mod arrivals;
 mod attempts;
 mod checkpoint;
+mod emission;
 mod look;
+mod run;
 mod time;
 
 use alloc::{
@@ -17,16 +19,19 @@ use alloc::{
 use bytes::Bytes;
 
 use crate::{
-    Element, EventTime, Instant, JoinedRecord, LookupFailed, OperatorError, Options, Outcome, PushError, Record,
-    Request, Rows, Stats,
+    EventTime, Instant, LookupFailed, OperatorError, Options, Outcome, PushError, Record, Request, Rows, Stats,
+    batches::{Batches, Held},
     cache::Cache,
+    columns::RequestBatchBuilder,
+    finds::{Find, Finds},
     flights::Flights,
     key_order::KeyOrder,
-    queue::{Barrier, BarrierKind, Ready, Segment, StreamElementQueue},
+    queue::{BarrierKind, Segment, StreamElementQueue},
     slots::{Slot, Slots},
     snapshot::SavedElement,
-    timers::{Deadlines, Retries},
+    timers::{Deadlines, HasDeadline, Neighbours, Retries},
 };
+use run::Run;
 
 /// What to expect of the next [`Operator::next_output`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,12 +55,18 @@ pub enum PollState {
 pub struct Operator {
     options: Options,
     records: Slots<InFlightRecord>,
+    /// What the records in flight came in, and what was found for them came in.
+    batches: Batches,
+    finds: Finds,
     /// Records and barriers in flight, in the order in which they may leave.
     queue: StreamElementQueue,
     /// Restored elements that wait for room; nothing new is taken before them.
     backlog: VecDeque<SavedElement>,
-    /// Attempts that the driver has not taken yet.
-    requests: VecDeque<Request>,
+    /// Attempts that the driver has not taken yet, and how many of them it has taken one by one.
+    requests: RequestBatchBuilder,
+    requests_taken: usize,
+    /// The records whose keys are to be written to `requests`.
+    request_keys: Run,
     deadlines: Deadlines,
     retries: Retries,
     keys: KeyOrder,
@@ -81,7 +92,10 @@ pub struct Operator {
 /// A record from its admission to its leaving.
 #[derive(Debug, Clone)]
 struct InFlightRecord {
-    record: Record,
+    held: Held,
+    has_key: bool,
+    /// Of the record, and of the rows found for it.
+    bytes: u64,
     arrival: u64,
     accepted_at: Instant,
     segment: Segment,
@@ -95,6 +109,8 @@ struct InFlightRecord {
     flight: Option<Slot>,
     /// [`Instant::NEVER`] before its first attempt, and where nothing times out.
     deadline: Instant,
+    /// In the list of deadlines.
+    neighbours: Neighbours,
     /// What the last failed attempt said.
     last_error: Option<Box<str>>,
     state: RecordState,
@@ -112,11 +128,18 @@ enum RecordState {
     Waiting,
     Done {
         outcome: Outcome,
-        rows: Rows,
+        find: Find,
     },
 }
 
+impl HasDeadline for InFlightRecord {
+    fn neighbours(&mut self) -> &mut Neighbours {
+        &mut self.neighbours
+    }
+}
+
 impl InFlightRecord {
+    #[inline]
     fn is_done(&self) -> bool {
         matches!(self.state, RecordState::Done { .. })
     }
@@ -136,8 +159,12 @@ impl Operator {
         Self {
             queue: StreamElementQueue::new(options.order),
             records: Slots::new(),
+            batches: Batches::new(),
+            finds: Finds::new(),
             backlog: VecDeque::new(),
-            requests: VecDeque::new(),
+            requests: RequestBatchBuilder::default(),
+            requests_taken: 0,
+            request_keys: Run::default(),
             deadlines: Deadlines::default(),
             retries: Retries::default(),
             keys: KeyOrder::new(),
@@ -199,24 +226,24 @@ impl Operator {
 
     /// The next attempt to start, if there is one.
     pub fn next_request(&mut self) -> Option<Request> {
-        self.requests.pop_front()
-    }
-
-    /// Takes the next element out, if one is ready, and so makes room.
-    ///
-    /// A failed operator gives nothing more: what was ready is in its last snapshot.
-    pub fn next_output(&mut self) -> Option<Element> {
-        if self.failed.is_some() {
+        self.write_request_keys();
+        if self.requests_taken == self.requests.len() {
+            self.take_requests();
             return None;
         }
-        let records = &self.records;
-        let ready = self.queue.pop(|slot| records[slot].is_done())?;
-        let element = match ready {
-            Ready::Record(slot) => self.take_record(slot),
-            Ready::Barrier(barrier) => self.take_barrier(barrier),
-        };
-        self.admit_backlog();
-        Some(element)
+        self.requests_taken += 1;
+        Some(self.requests.request(self.requests_taken - 1))
+    }
+
+    /// All attempts to start, as columns: the quick way where there are many.
+    pub fn take_requests(&mut self) -> RequestBatchBuilder {
+        self.write_request_keys();
+        let taken = core::mem::take(&mut self.requests_taken);
+        core::mem::take(&mut self.requests).without_first(taken)
+    }
+
+    fn write_request_keys(&mut self) {
+        self.request_keys.write_keys(&mut self.batches, &mut self.requests.keys);
     }
 
     /// What to expect of the next [`Self::next_output`].
@@ -236,6 +263,7 @@ impl Operator {
     /// # Errors
     ///
     /// [`OperatorError::Spent`] once it failed.
+    #[inline]
     pub fn check(&self) -> Result<(), OperatorError> {
         match &self.failed {
             Some(failed) => Err(OperatorError::Spent(failed.clone())),
@@ -270,45 +298,23 @@ impl Operator {
         self.records.len() == 0 && self.queued_barriers == 0 && self.backlog.is_empty()
     }
 
-    fn take_record(&mut self, slot: Slot) -> Element {
-        let InFlightRecord { record, lookups, state, .. } = self.records.remove(slot);
-        let RecordState::Done { outcome, rows } = state else { unreachable!("only done records are ready") };
-        self.queued_bytes -= record.held_bytes() + rows.held_bytes();
-        if self.options.policy(outcome) == crate::Policy::Drop {
-            self.counters.dropped += 1;
-            return Element::Dropped;
-        }
-        self.counters.emitted += 1;
-        Element::Joined(JoinedRecord { record, outcome, rows, attempts: lookups })
-    }
-
-    fn take_barrier(&mut self, barrier: Barrier) -> Element {
-        self.queued_barriers -= 1;
-        self.counters.barriers_emitted += 1;
-        match barrier.kind {
-            BarrierKind::Watermark(time) => Element::Watermark(time),
-            BarrierKind::Idle => Element::Idle,
-            BarrierKind::Active => Element::Active,
-        }
-    }
-
     /// Fails for good: `slot`'s record ended as the policies do not allow.
     fn fail(&mut self, slot: Slot, outcome: Outcome, message: String) -> OperatorError {
         let record = &self.records[slot];
         let failed = Box::new(LookupFailed {
             id: self.records.id(slot),
-            key: record.record.key.clone(),
+            key: self.batches.record(record.held).key,
             outcome,
             attempts: record.attempt,
             message,
         });
-        self.requests.clear();
+        self.take_requests();
         self.failed = Some(failed.clone());
         OperatorError::LookupFailed(failed)
     }
 }
 
 /// The row that stands for a failure: its message.
-fn message_row(message: &str) -> Rows {
-    Rows::One(Bytes::from(message.to_string()))
+fn message_row(message: &str) -> Find {
+    Rows::One(Bytes::from(message.to_string())).into()
 }

@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String};
 
-use super::{Operator, RecordState, attempts::is_open, message_row};
+use super::{Operator, RecordState, message_row};
 use crate::{
     Instant, OperatorError, Outcome,
     slots::{Found, Slot},
@@ -55,17 +55,14 @@ impl Operator {
     }
 
     /// Takes `now` over, unless it lies in the past.
+    #[inline]
     pub(super) fn see(&mut self, now: Instant) {
         self.now = self.now.max(now);
     }
 
-    fn next_deadline(&mut self) -> Option<(Instant, Slot)> {
-        let records = &self.records;
-        let (due, id) = self.deadlines.next(|id| is_open(records, id))?;
-        match records.find(id) {
-            Found::Here(slot) => Some((due, slot)),
-            Found::Gone | Found::Never => None,
-        }
+    fn next_deadline(&self) -> Option<(Instant, Slot)> {
+        let slot = self.deadlines.next()?;
+        Some((self.records[slot].deadline, slot))
     }
 
     fn next_retry(&mut self) -> Option<WaitingRetry> {

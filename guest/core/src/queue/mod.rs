@@ -49,6 +49,7 @@ impl StreamElementQueue {
     }
 
     /// Appends a record; its segment is needed again when it is done.
+    #[inline]
     pub(crate) fn push_record(&mut self, slot: Slot) -> Segment {
         match self {
             Self::Ordered(queue) => {
@@ -67,6 +68,7 @@ impl StreamElementQueue {
     }
 
     /// Notes that a record is done. Call it once a record.
+    #[inline]
     pub(crate) fn record_done(&mut self, slot: Slot, segment: Segment) {
         if let Self::Segmented(queue) = self {
             queue.record_done(slot, segment);
@@ -74,6 +76,7 @@ impl StreamElementQueue {
     }
 
     /// The element that [`Self::pop`] would give.
+    #[inline]
     pub(crate) fn peek(&self, is_done: impl Fn(Slot) -> bool) -> Option<Ready> {
         match self {
             Self::Ordered(queue) => queue.peek(is_done),
@@ -82,6 +85,7 @@ impl StreamElementQueue {
     }
 
     /// Takes the next element out, if one is ready.
+    #[inline]
     pub(crate) fn pop(&mut self, is_done: impl Fn(Slot) -> bool) -> Option<Ready> {
         match self {
             Self::Ordered(queue) => queue.pop(is_done),

@@ -51,6 +51,7 @@ impl SegmentedQueue {
         run.done.push_back(slot);
     }
 
+    #[inline]
     pub(super) fn peek(&self) -> Option<Ready> {
         let run = self.segments.front()?;
         match (run.done.front(), run.open) {

@@ -3,5 +3,5 @@
 mod deadlines;
 mod retries;
 
-pub(crate) use deadlines::Deadlines;
+pub(crate) use deadlines::{Deadlines, HasDeadline, Neighbours};
 pub(crate) use retries::{Retries, WaitingRetry};

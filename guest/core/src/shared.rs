@@ -1,0 +1,87 @@
+//! What several records in flight share, each of it kept until the last of them lets go.
+
+use alloc::{boxed::Box, vec::Vec};
+
+/// A position in [`Shared`].
+pub(crate) type Share = u32;
+
+/// Values with the number of their users.
+#[derive(Debug, Clone)]
+pub(crate) struct Shared<T> {
+    values: Vec<Option<Kept<T>>>,
+    free: Vec<Share>,
+}
+
+#[derive(Debug, Clone)]
+struct Kept<T> {
+    users: u32,
+    /// Boxed, so that what is shared by one alone costs little besides itself.
+    value: Box<T>,
+}
+
+impl<T> Shared<T> {
+    pub(crate) fn new() -> Self {
+        Self { values: Vec::new(), free: Vec::new() }
+    }
+
+    /// Keeps `value`; its one user is the caller.
+    #[inline]
+    pub(crate) fn insert(&mut self, value: T) -> Share {
+        let kept = Some(Kept { users: 1, value: Box::new(value) });
+        if let Some(share) = self.free.pop() {
+            self.values[share as usize] = kept;
+            return share;
+        }
+        self.values.push(kept);
+        (self.values.len() - 1) as Share
+    }
+
+    /// So many users more.
+    #[inline]
+    pub(crate) fn keep(&mut self, share: Share, users: u32) {
+        self.kept(share).users += users;
+    }
+
+    /// So many users fewer.
+    #[inline]
+    pub(crate) fn release(&mut self, share: Share, users: u32) {
+        let kept = self.kept(share);
+        kept.users -= users;
+        if kept.users == 0 {
+            self.values[share as usize] = None;
+            self.free.push(share);
+        }
+    }
+
+    #[inline]
+    fn kept(&mut self, share: Share) -> &mut Kept<T> {
+        self.values[share as usize].as_mut().expect("it has users")
+    }
+}
+
+impl<T> core::ops::Index<Share> for Shared<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, share: Share) -> &T {
+        &self.values[share as usize].as_ref().expect("it has users").value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_stays_until_its_last_user_lets_go() {
+        let mut shared = Shared::new();
+        let first = shared.insert('a');
+        shared.keep(first, 1);
+        shared.release(first, 1);
+        assert_eq!(shared[first], 'a');
+        let second = shared.insert('b');
+        assert_ne!(first, second);
+        shared.release(first, 1);
+        assert_eq!(shared.insert('c'), first, "a free place is used again");
+    }
+}
