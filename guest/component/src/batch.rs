@@ -24,7 +24,7 @@ impl Guest for Component {
         instance::with(|operator| {
             operator.check().map_err(operator_error)?;
             let batch = read(records).map_err(malformed_batch)?;
-            let taken = match operator.push_records(&batch, Instant(now)) {
+            let taken = match operator.push_records(batch, Instant(now)) {
                 Ok(taken) => taken as u32,
                 Err(PushError::Full(_)) => 0,
                 Err(error) => return pushed(Err(error)).map(u32::from),
@@ -38,13 +38,7 @@ impl Guest for Component {
         instance::with(|operator| {
             provider::take(operator, now)?;
             let mut outputs = OutputBatchBuilder::default();
-            for _ in 0..max {
-                let Some(element) = operator.next_output() else { break };
-                outputs.push(&element);
-                if outputs.byte_len() >= max_bytes as usize {
-                    break;
-                }
-            }
+            operator.next_outputs(&mut outputs, max as usize, max_bytes as usize);
             provider::start(operator, now);
             operator.check().map_err(operator_error)?;
             let wake_at = operator.wake_at().map(|at| at.0);

@@ -2,7 +2,7 @@
 
 use lookaside_core::{
     Instant, Operator,
-    columns::{ByteStrings, CompletionBatch, RequestBatchBuilder},
+    columns::{ByteStrings, CompletionBatch},
 };
 
 use crate::{
@@ -18,10 +18,7 @@ use crate::{
 
 /// Starts the lookups that the operator asks for, in one call; none where it asks for nothing.
 pub(crate) fn start(operator: &mut Operator, now: u64) {
-    let mut batch = RequestBatchBuilder::default();
-    while let Some(request) = operator.next_request() {
-        batch.push(&request);
-    }
+    let batch = operator.take_requests();
     if batch.is_empty() {
         return;
     }
@@ -73,8 +70,6 @@ fn take_once(operator: &mut Operator, now: u64, most: u32) -> Result<usize, Oper
         batch.retry_after,
     )
     .map_err(provider_broken)?;
-    for answer in answers.iter() {
-        operator.complete(answer, Instant(now)).map_err(operator_error)?;
-    }
+    operator.complete_all(&answers, Instant(now)).map_err(operator_error)?;
     Ok(answers.len())
 }

@@ -3,7 +3,7 @@
 use alloc::alloc::{Layout, alloc, realloc};
 
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
