@@ -22,11 +22,14 @@ pub struct Limits {
     pub hostcall: usize,
     /// How long one call may take, to 10 ms.
     pub call: Duration,
+    /// How much fuel one call may use, about one an instruction of WebAssembly; none counts nothing, and is quicker.
+    /// The same calls of the same component use the same fuel on any machine.
+    pub call_fuel: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory: 1 << 30, stack: 1 << 20, hostcall: 256 << 20, call: Duration::from_secs(5) }
+        Self { memory: 1 << 30, stack: 1 << 20, hostcall: 256 << 20, call: Duration::from_secs(5), call_fuel: None }
     }
 }
 
@@ -44,6 +47,7 @@ pub(super) fn new(limits: &Limits) -> wasmtime::Result<Engine> {
         .concurrency_support(false)
         .epoch_interruption(true)
         .max_wasm_stack(limits.stack)
+        .consume_fuel(limits.call_fuel.is_some())
         .cranelift_nan_canonicalization(true);
     Engine::new(&config)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use super::Clock;
-use crate::{LookupBatch, LookupProvider, Mailbox, Request};
+use crate::{LookupBatch, LookupProvider, Mailbox, columns::RequestBatch};
 
 /// Starts lookups as tasks, and ends them when it is dropped.
 pub(super) struct Dispatch {
@@ -20,12 +20,12 @@ impl Dispatch {
     }
 
     /// Has the provider answer `requests` into `mailbox`.
-    pub(super) fn start(&mut self, requests: Vec<Request>, mailbox: &Mailbox) {
+    pub(super) fn start(&mut self, requests: Vec<RequestBatch>, mailbox: &Mailbox) {
         while self.running.try_join_next().is_some() {}
         if requests.is_empty() {
             return;
         }
-        let batch = LookupBatch::new(requests, self.clock, mailbox);
+        let batch = LookupBatch::new(&requests, self.clock, mailbox);
         let last_deadline = batch.last_deadline();
         let provider = Arc::clone(&self.provider);
         // The provider is asked inside the task: where it blocks, the driver does not.

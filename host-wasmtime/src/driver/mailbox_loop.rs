@@ -1,6 +1,6 @@
 //! The loop itself.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
 use futures::{StreamExt, stream::BoxStream};
 use tokio::sync::{
@@ -8,20 +8,18 @@ use tokio::sync::{
     oneshot, watch,
 };
 
-use super::{Driver, Input};
-use crate::{
-    InFlight, Instant, OperatorError, Poll, PollState, Stats,
-    columns::{OutputBatch, RecordBatchBuilder},
+use super::{
+    Driver, Input,
+    inbox::{Inbox, Next},
 };
+use crate::{InFlight, Instant, OperatorError, Poll, PollState, Stats, columns::OutputBatch};
 
 /// Outputs that one poll gives at most.
 const MAX_OUTPUTS: u32 = 4_096;
 /// Bytes near which one poll stops.
 const MAX_OUTPUT_BYTES: u32 = 1 << 20;
-/// Records that one push offers at most.
-const MAX_PUSHED: usize = 4_096;
-/// Input that waits to be pushed, at which no more is read.
-const ENOUGH_INPUT: usize = MAX_PUSHED;
+/// Elements that wait to be pushed, at which no more are read.
+const ENOUGH_INPUT: usize = 4_096;
 /// The shortest sleep until a `wake-at`: a component that names the past must not spin the loop.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(200);
 /// Elements that an inspection shows at most.
@@ -38,7 +36,7 @@ pub(super) struct MailboxLoop {
     inspections: mpsc::Receiver<oneshot::Sender<Vec<InFlight>>>,
     stats: watch::Sender<Stats>,
     /// Input that was read and not pushed.
-    waiting: VecDeque<Input>,
+    waiting: Inbox,
     input_state: InputState,
     /// What the operator had room for when it was last asked.
     room: u32,
@@ -80,7 +78,7 @@ impl MailboxLoop {
             outputs,
             inspections,
             stats,
-            waiting: VecDeque::new(),
+            waiting: Inbox::default(),
             input_state: InputState::Open,
             room: u32::MAX,
             refused_at: None,
@@ -143,17 +141,33 @@ impl MailboxLoop {
     /// Offers what waits, as far as there is room, and tells the end of the input.
     fn push(&mut self) -> Result<(), OperatorError> {
         while self.refused_at.is_none() && !self.waiting.is_empty() {
+            if self.room == 0 && self.waiting.has_record_next() {
+                self.refused_at = Some(0);
+                break;
+            }
             let now = self.driver.clock.now();
-            let (offered, taken) = match self.waiting.front() {
-                Some(Input::Record(_)) if self.room == 0 => (1, 0),
-                Some(Input::Record(_)) => self.push_records(now)?,
-                Some(Input::Watermark(time)) => (1, usize::from(self.driver.operator.push_watermark(*time, now)?)),
-                Some(Input::Idle(idle)) => (1, usize::from(self.driver.operator.push_idle(*idle, now)?)),
-                None => break,
+            let operator = &mut self.driver.operator;
+            let is_taken = match self.waiting.next(self.room as usize) {
+                Next::Nothing => break,
+                Next::Watermark(time) => operator.push_watermark(time, now)?,
+                Next::Idle(idle) => operator.push_idle(idle, now)?,
+                Next::Records(records) => {
+                    let offered = records.len();
+                    let (taken, records) = operator.offer_records(records, now)?;
+                    // A component may say anything.
+                    let taken = taken.min(offered);
+                    self.waiting.took_records(taken, records);
+                    self.room = self.room.saturating_sub(taken as u32);
+                    if taken < offered {
+                        self.refused_at = Some(self.room);
+                    }
+                    continue;
+                }
             };
-            self.waiting.drain(..taken.min(offered));
-            self.room = self.room.saturating_sub(taken as u32);
-            if taken < offered {
+            if is_taken {
+                self.waiting.took_one();
+                self.room = self.room.saturating_sub(1);
+            } else {
                 self.refused_at = Some(self.room);
             }
         }
@@ -172,19 +186,6 @@ impl MailboxLoop {
         self.input_state == InputState::Exhausted && is_empty
     }
 
-    /// Offers the records up to the next watermark or status, in one call; says how many, and how
-    /// many of them were taken.
-    fn push_records(&mut self, now: Instant) -> Result<(usize, usize), OperatorError> {
-        let mut batch = RecordBatchBuilder::default();
-        for input in self.waiting.iter().take(MAX_PUSHED.min(self.room as usize)) {
-            let Input::Record(record) = input else { break };
-            batch.push(record);
-        }
-        let offered = batch.len();
-        let taken = self.driver.operator.push_records(batch, now)?;
-        Ok((offered, taken))
-    }
-
     fn poll(&mut self, has_room: bool) -> Result<Poll, OperatorError> {
         let max = if has_room { MAX_OUTPUTS } else { 0 };
         let poll = self.driver.operator.poll(max, MAX_OUTPUT_BYTES, self.driver.clock.now())?;
@@ -195,7 +196,7 @@ impl MailboxLoop {
     }
 
     fn dispatch(&mut self) {
-        let requests = self.driver.operator.take_requests();
+        let requests = self.driver.operator.take_request_batches();
         self.driver.dispatch.start(requests, self.driver.operator.mailbox());
     }
 
@@ -214,7 +215,9 @@ impl MailboxLoop {
                 Err(_) => Woken::Unread,
             }
         };
-        let wants_input = self.input_state == InputState::Open && self.waiting.len() < ENOUGH_INPUT;
+        // What cannot be pushed soon stays with its source: reading it early would only make it old.
+        let enough = ENOUGH_INPUT.min(self.room.max(1) as usize);
+        let wants_input = self.input_state == InputState::Open && self.waiting.len() < enough;
         tokio::select! {
             // Answers first: they make room. Then what waits for room, then more input.
             biased;

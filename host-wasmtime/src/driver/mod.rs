@@ -6,6 +6,7 @@
 
 mod clock;
 mod dispatch;
+mod inbox;
 mod mailbox_loop;
 
 use std::sync::Arc;
@@ -17,7 +18,8 @@ pub(crate) use clock::Clock;
 
 use crate::{
     Element, EventTime, InFlight, LookupProvider, Operator, OperatorComponent, OperatorError, Options, Record, Stats,
-    columns::OutputBatch, component::ComponentError,
+    columns::{OutputBatch, RecordBatchBuilder},
+    component::ComponentError,
 };
 use dispatch::Dispatch;
 use mailbox_loop::MailboxLoop;
@@ -26,10 +28,12 @@ use mailbox_loop::MailboxLoop;
 const READY_CHUNK: usize = 1_024;
 
 /// What a driver takes in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Input {
     /// A record to join.
     Record(Record),
+    /// Records to join, as columns: the quick way where they come so.
+    Records(RecordBatchBuilder),
     /// Records with event times at or before this one have all been given.
     Watermark(EventTime),
     /// The input is idle from here on, or active again.

@@ -1,7 +1,10 @@
 //! The lookups of one batch, and their answers.
 
 use bytes::Bytes;
-use lookaside_core::{Answer, FailureKind, LookupError, Request, RequestId, Rows};
+use lookaside_core::{
+    Answer, FailureKind, LookupError, Request, RequestId, Rows,
+    columns::{CompletionBatchBuilder, RequestBatch},
+};
 use tokio::time::Instant;
 
 use crate::{Mailbox, driver::Clock};
@@ -58,13 +61,13 @@ impl Lookup {
 
     /// Ends it.
     pub fn end(mut self, result: Result<Rows, LookupError>) {
-        let answer = self.take(result);
+        let answer = self.take(result, self.clock.now());
         self.mailbox.put([answer]);
     }
 
-    fn take(&mut self, result: Result<Rows, LookupError>) -> Answer {
+    fn take(&mut self, result: Result<Rows, LookupError>, arrival: lookaside_core::Instant) -> Answer {
         self.answered = true;
-        Answer { id: self.request.id, attempt: self.request.attempt, arrival: self.clock.now(), result }
+        Answer { id: self.request.id, attempt: self.request.attempt, arrival, result }
     }
 }
 
@@ -72,7 +75,7 @@ impl Drop for Lookup {
     fn drop(&mut self) {
         if !self.answered {
             let error = LookupError::new(FailureKind::Malformed, "the provider ended without an answer");
-            let answer = self.take(Err(error));
+            let answer = self.take(Err(error), self.clock.now());
             self.mailbox.put([answer]);
         }
     }
@@ -85,9 +88,13 @@ pub struct LookupBatch {
 }
 
 impl LookupBatch {
-    pub(crate) fn new(requests: Vec<Request>, clock: Clock, mailbox: &Mailbox) -> Self {
+    pub(crate) fn new(requests: &[RequestBatch], clock: Clock, mailbox: &Mailbox) -> Self {
         let lookup = |request| Lookup { request, clock, mailbox: mailbox.clone(), answered: false };
-        Self { lookups: requests.into_iter().map(lookup).collect() }
+        let mut lookups = Vec::with_capacity(requests.iter().map(RequestBatch::len).sum());
+        for batch in requests {
+            lookups.extend(batch.iter().map(lookup));
+        }
+        Self { lookups }
     }
 
     /// The lookups.
@@ -110,14 +117,15 @@ impl LookupBatch {
 
     /// Answers all of them together: the quick way where all answers are there at once.
     pub fn answer_all(mut self, mut answer: impl FnMut(&Lookup) -> Result<Rows, LookupError>) {
-        let Some(mailbox) = self.lookups.first().map(|lookup| lookup.mailbox.clone()) else { return };
-        let answers: Vec<Answer> = (self.lookups.iter_mut())
-            .map(|lookup| {
-                let result = answer(lookup);
-                lookup.take(result)
-            })
-            .collect();
-        mailbox.put(answers);
+        let first = self.lookups.first().map(|lookup| (lookup.mailbox.clone(), lookup.clock.now()));
+        let Some((mailbox, arrival)) = first else { return };
+        let mut answers = CompletionBatchBuilder::default();
+        answers.reserve(self.lookups.len(), 0);
+        for lookup in &mut self.lookups {
+            let result = answer(lookup);
+            answers.push(&lookup.take(result, arrival));
+        }
+        mailbox.put_batch(answers);
     }
 
     /// The same lookups in batches of at most `lookups`, and of at most `bytes` of keys where they
@@ -152,6 +160,12 @@ impl LookupBatch {
 impl From<Lookup> for LookupBatch {
     fn from(lookup: Lookup) -> Self {
         Self { lookups: vec![lookup] }
+    }
+}
+
+impl FromIterator<Lookup> for LookupBatch {
+    fn from_iter<I: IntoIterator<Item = Lookup>>(lookups: I) -> Self {
+        Self { lookups: lookups.into_iter().collect() }
     }
 }
 

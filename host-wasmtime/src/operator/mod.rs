@@ -10,7 +10,7 @@ pub(crate) use state::HostState;
 
 use crate::{
     EventTime, InFlight, Instant, Mailbox, Options, Outcome, PollState, Record, Request, RequestId, Stats, WaitsFor,
-    columns::{ByteStrings, ByteStringsBuilder, OutputBatch, RecordBatchBuilder},
+    columns::{ByteStrings, ByteStringsBuilder, OutputBatch, RecordBatchBuilder, RequestBatch},
     component::{
         AsyncLookupOperator, AsyncLookupOperatorPre, Limits,
         exports::lookaside::async_lookup::{operator as single, operator_batch as batch, operator_inspect as inspect},
@@ -45,6 +45,10 @@ pub struct Operator {
     store: Store<HostState>,
     instance: AsyncLookupOperator,
     call_ticks: u64,
+    /// What each call may use.
+    call_fuel: Option<u64>,
+    /// What the calls before the last one have used.
+    fuel_used: u64,
 }
 
 impl std::fmt::Debug for Operator {
@@ -67,8 +71,11 @@ impl Operator {
         store.set_hostcall_fuel(limits.hostcall);
         let call_ticks = limits.call_ticks();
         store.set_epoch_deadline(call_ticks);
+        if let Some(fuel) = limits.call_fuel {
+            store.set_fuel(fuel).map_err(OperatorError::Trapped)?;
+        }
         let instance = pre.instantiate(&mut store).map_err(OperatorError::Trapped)?;
-        let mut operator = Self { store, instance, call_ticks };
+        let mut operator = Self { store, instance, call_ticks, call_fuel: limits.call_fuel, fuel_used: 0 };
         let options: Vec<(String, String)> =
             options.to_pairs().into_iter().map(|(name, text)| (name.into(), text)).collect();
         match start {
@@ -88,7 +95,19 @@ impl Operator {
 
     /// Takes the lookups that it has asked for since the last time.
     pub fn take_requests(&mut self) -> Vec<Request> {
+        self.take_request_batches().iter().flat_map(RequestBatch::iter).collect()
+    }
+
+    /// As [`Self::take_requests`], in the batches that it has asked in.
+    pub fn take_request_batches(&mut self) -> Vec<RequestBatch> {
         std::mem::take(&mut self.store.data_mut().requests)
+    }
+
+    /// The fuel that its calls have used so far; 0 without [`Limits::call_fuel`](crate::component::Limits::call_fuel).
+    #[must_use]
+    pub fn fuel_used(&self) -> u64 {
+        let left = self.store.get_fuel().unwrap_or_default();
+        self.fuel_used + self.call_fuel.map_or(0, |fuel| fuel.saturating_sub(left))
     }
 
     /// Offers one record; false where it is full.
@@ -112,7 +131,16 @@ impl Operator {
     ///
     /// [`OperatorError`]: nothing was taken.
     pub fn push_records(&mut self, records: RecordBatchBuilder, now: Instant) -> Result<usize, OperatorError> {
-        let records = batch::RecordBatch {
+        self.offer_records(records, now).map(|(taken, _)| taken)
+    }
+
+    /// As [`Self::push_records`], and gives the records back.
+    pub(crate) fn offer_records(
+        &mut self,
+        records: RecordBatchBuilder,
+        now: Instant,
+    ) -> Result<(usize, RecordBatchBuilder), OperatorError> {
+        let offered = batch::RecordBatch {
             event_times: records.event_times,
             keys: column(records.keys),
             keyless: records.keyless,
@@ -121,8 +149,17 @@ impl Operator {
         };
         self.prepare();
         let exports = self.instance.lookaside_async_lookup_operator_batch();
-        let taken = exports.call_push_records(&mut self.store, now.0, &records).map_err(OperatorError::Trapped)?;
-        Ok(taken.map_err(OperatorError::from)? as usize)
+        let taken = exports.call_push_records(&mut self.store, now.0, &offered).map_err(OperatorError::Trapped)?;
+        let taken = taken.map_err(OperatorError::from)?;
+        let back = |column: types::ByteStrings| ByteStringsBuilder::from_parts(column.ends, column.bytes);
+        let records = RecordBatchBuilder {
+            event_times: offered.event_times,
+            keys: back(offered.keys),
+            keyless: offered.keyless,
+            order_keys: offered.order_keys.map(back),
+            payloads: back(offered.payloads),
+        };
+        Ok((taken as usize, records))
     }
 
     /// Offers a watermark; false where it is full.
@@ -227,9 +264,14 @@ impl Operator {
         call(exports, &mut self.store).map_err(OperatorError::Trapped)?.map_err(OperatorError::from)
     }
 
-    /// Gives the next call its time.
+    /// Gives the next call its time and its fuel.
     fn prepare(&mut self) {
         self.store.set_epoch_deadline(self.call_ticks);
+        if let Some(fuel) = self.call_fuel {
+            self.fuel_used = self.fuel_used();
+            // Fuel is counted, since there is a limit.
+            let _ = self.store.set_fuel(fuel);
+        }
     }
 }
 

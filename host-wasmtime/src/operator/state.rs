@@ -3,8 +3,8 @@
 use wasmtime::StoreLimits;
 
 use crate::{
-    Mailbox, Request,
-    columns::{ByteStrings, CompletionBatchBuilder, RequestBatch},
+    Mailbox,
+    columns::{ByteStrings, RequestBatch},
     component::lookaside::async_lookup::{lookup, types},
 };
 
@@ -14,7 +14,7 @@ const MAX_TAKEN_BYTES: usize = 16 << 20;
 pub(crate) struct HostState {
     limits: StoreLimits,
     /// Lookups that were asked for and not taken yet.
-    pub(super) requests: Vec<Request>,
+    pub(super) requests: Vec<RequestBatch>,
     pub(super) mailbox: Mailbox,
 }
 
@@ -39,15 +39,12 @@ impl lookup::Host for HostState {
             read("keys", requests.keys)?,
             requests.payloads.map(|payloads| read("payloads", payloads)).transpose()?,
         )?;
-        self.requests.extend(batch.iter());
+        self.requests.push(batch);
         Ok(())
     }
 
     fn take_completions(&mut self, _now: u64, max: u32) -> wasmtime::Result<lookup::CompletionBatch> {
-        let mut batch = CompletionBatchBuilder::default();
-        for answer in self.mailbox.take(max as usize, MAX_TAKEN_BYTES) {
-            batch.push(&answer);
-        }
+        let batch = self.mailbox.take(max as usize, MAX_TAKEN_BYTES);
         let (ends, bytes) = batch.rows.into_parts();
         Ok(lookup::CompletionBatch {
             ids: batch.ids,
