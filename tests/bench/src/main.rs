@@ -2,6 +2,8 @@
 
 mod backends;
 mod meter;
+mod operator;
+mod peer;
 mod run;
 mod services;
 mod stores;
@@ -10,19 +12,28 @@ use clap::{Parser, Subcommand};
 
 /// Measures Lookaside; `cargo xtask bench` runs it with the servers that it needs.
 #[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
+    /// Without a command: one measurement, as the other operators' programs take it.
+    #[command(flatten)]
+    one: peer::Arguments,
 }
 
 #[derive(Subcommand)]
 enum What {
     /// Lookups in each backend, beside what the backend itself can do.
     Backends(backends::Arguments),
+    /// The operator itself: w1 to w4, through the component, the core, and the package in Node.
+    Operator(operator::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
-    match Arguments::parse().what {
-        What::Backends(arguments) => backends::run(&arguments),
+    let Arguments { what, one } = Arguments::parse();
+    match what {
+        Some(What::Backends(arguments)) => backends::run(&arguments),
+        Some(What::Operator(arguments)) => operator::run(&arguments),
+        None => peer::run(&one),
     }
 }

@@ -12,3 +12,34 @@ fn the_backends_are_measured() {
     assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(table.lines().count(), 6, "{table}");
 }
+
+#[test]
+fn the_operator_is_measured() {
+    let output = Command::new(env!("CARGO_BIN_EXE_lookaside-bench"))
+        .args(["operator", "--scale", "0.001", "--reps", "1", "--without-node", "w1", "w2", "w3"])
+        .output()
+        .expect("it runs");
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(table.lines().count(), 2 + 19, "{table}");
+}
+
+#[test]
+fn one_measurement_is_a_line_of_json() {
+    let output = Command::new(env!("CARGO_BIN_EXE_lookaside-bench"))
+        .args(
+            "--peer project --workload w2 --mode unordered --capacity 100 --records 2000 --warmup 500 --reps 2"
+                .split(' '),
+        )
+        .args("--watermark-every 100 --timeout-ms 1000 --payload own --redis-port 1".split(' '))
+        .output()
+        .expect("it runs");
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{lines}{}", String::from_utf8_lossy(&output.stderr));
+    for (line, repetition) in lines.lines().zip(1..) {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!((&line["rep"], &line["records"]), (&repetition.into(), &2_000.into()));
+        assert!(line["cpu_us_per_record"].as_f64().is_some_and(|cost| cost > 0.0), "{line}");
+    }
+    assert_eq!(lines.lines().count(), 2);
+}
