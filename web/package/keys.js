@@ -4,6 +4,9 @@ import { parse, stringify } from "./json.js";
 
 /** The text of a key; null for a record without one. */
 export function encodeKey(key) {
+  // Most keys are these.
+  if (typeof key === "string") return `[${JSON.stringify(key)}]`;
+  if (Number.isSafeInteger(key)) return `[${key}]`;
   if (key === null || key === undefined) return null;
   const values = Array.isArray(key) ? key : [key];
   for (const value of values) {
@@ -20,6 +23,8 @@ export function encodeKey(key) {
 
 /** The key of a text that encodeKey made: the value where it has one, else the array. */
 export function decodeKey(text) {
+  // A text alone, without anything that is escaped.
+  if (text.startsWith('["') && text.indexOf('"', 2) === text.length - 2 && !text.includes("\\")) return text.slice(2, -2);
   const values = parse(text);
   return values.length === 1 ? values[0] : values;
 }
