@@ -3,26 +3,29 @@
 use crate::{
     services, setup,
     shell::{Failure, project, run},
+    web,
 };
 
 /// What is measured.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What the bench program is told; `backends` where nothing is said.
+    /// What the bench program is told: `operator` or `backends`, with their options; both where nothing is said.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
 
-/// Builds the program, starts the servers that it needs, and runs it.
+/// Builds the programs, starts the servers that are needed, and runs.
 pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Failure> {
     setup::targets()?;
-    // As the tests build it, so that nothing is built twice.
-    run("cargo", &["test", "--release", "--workspace", "--no-run", "--test", "smoke"])?;
-    let _running = services::Running::start()?;
+    // It builds the bench program, too.
+    web::build()?;
     let program = project().join("target").join("release").join("lookaside-bench").display().to_string();
-    let mut line: Vec<&str> = arguments.arguments.iter().map(String::as_str).collect();
-    if line.is_empty() {
-        line.push("backends");
+    let line: Vec<&str> = arguments.arguments.iter().map(String::as_str).collect();
+    let needs_servers = line.first() != Some(&"operator") || line.contains(&"w4");
+    let _running = needs_servers.then(services::Running::start).transpose()?;
+    if !line.is_empty() {
+        return run(&program, &line);
     }
-    run(&program, &line)
+    run(&program, &["operator"])?;
+    run(&program, &["backends"])
 }

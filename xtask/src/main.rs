@@ -44,7 +44,7 @@ enum Task {
     /// Build the package for browsers and Node, in web/package, and serve the page that shows it.
     Web(web::Arguments),
     /// Count the instructions that a record costs in the core, under valgrind.
-    Instructions,
+    Instructions(instructions::Arguments),
     /// What takes long: fuzzing, larger interleavings, and many more made-up runs.
     Soak(soak::Arguments),
 }
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Task::Services(arguments) => services::run_one(&arguments),
         Task::Bench(arguments) => bench::run_all(&arguments),
         Task::Web(arguments) => web::run(&arguments),
-        Task::Instructions => instructions::run_all(),
+        Task::Instructions(arguments) => instructions::run_all(&arguments),
         Task::Soak(arguments) => soak::run_all(&arguments),
     };
     match done {

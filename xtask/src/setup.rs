@@ -28,11 +28,21 @@ pub(crate) fn targets() -> Result<(), Failure> {
 
 /// Installs Debian's Chromium where none is there.
 pub(crate) fn chromium() -> Result<(), Failure> {
-    if output_of("chromium", &["--version"]).is_ok() {
+    package("chromium", "chromium")
+}
+
+/// Installs the program that counts instructions where it is not there.
+pub(crate) fn valgrind() -> Result<(), Failure> {
+    package("valgrind", "valgrind")
+}
+
+/// Installs a package of Debian's where `program` is not there.
+fn package(program: &str, package: &str) -> Result<(), Failure> {
+    if output_of(program, &["--version"]).is_ok() {
         return Ok(());
     }
-    eprintln!("installing chromium");
-    let install = ["install", "-y", "-q", "--no-install-recommends", "chromium"];
+    eprintln!("installing {package}");
+    let install = ["install", "-y", "-q", "--no-install-recommends", package];
     // The lists of packages may be old, or not there at all.
     let installed = apt_get(&install).or_else(|_| apt_get(&["update", "-q"]).and_then(|()| apt_get(&install)));
     installed.map_err(|failure| {

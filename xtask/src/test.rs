@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::{
-    reference, services, setup,
+    instructions, reference, services, setup,
     shell::{Failure, project, run, run_with},
     web,
 };
@@ -31,6 +31,7 @@ const CHECKS: &[Check] = &[
         built("sim", &["--seeds", "20", "--host", "chromium", "--against", "native"])
     }),
     ("scenarios on Flink's classes", reference::run_where_possible),
+    ("instructions a record", instructions::check),
     ("every interleaving of a few records", || built("interleavings", &[])),
     ("made-up runs of the core against the model", || {
         built("sim", &["--seeds", "20000", "--host", "native", "--against", "model"])
