@@ -10,24 +10,32 @@ pub(crate) type Share = u32;
 pub(crate) struct Shared<T> {
     values: Vec<Option<Kept<T>>>,
     free: Vec<Share>,
+    /// Of all values together.
+    bytes: u64,
 }
 
 #[derive(Debug, Clone)]
 struct Kept<T> {
     users: u32,
+    bytes: u64,
     /// Boxed, so that what is shared by one alone costs little besides itself.
     value: Box<T>,
 }
 
 impl<T> Shared<T> {
     pub(crate) fn new() -> Self {
-        Self { values: Vec::new(), free: Vec::new() }
+        Self { values: Vec::new(), free: Vec::new(), bytes: 0 }
     }
 
-    /// Keeps `value`; its one user is the caller.
-    #[inline]
-    pub(crate) fn insert(&mut self, value: T) -> Share {
-        let kept = Some(Kept { users: 1, value: Box::new(value) });
+    /// The bytes that all values take together.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Keeps `value`, which takes so many bytes; its one user is the caller.
+    pub(crate) fn insert(&mut self, value: T, bytes: u64) -> Share {
+        self.bytes += bytes;
+        let kept = Some(Kept { users: 1, bytes, value: Box::new(value) });
         if let Some(share) = self.free.pop() {
             self.values[share as usize] = kept;
             return share;
@@ -43,11 +51,12 @@ impl<T> Shared<T> {
     }
 
     /// So many users fewer.
-    #[inline]
     pub(crate) fn release(&mut self, share: Share, users: u32) {
         let kept = self.kept(share);
         kept.users -= users;
         if kept.users == 0 {
+            let bytes = kept.bytes;
+            self.bytes -= bytes;
             self.values[share as usize] = None;
             self.free.push(share);
         }
@@ -75,13 +84,15 @@ mod tests {
     #[test]
     fn a_value_stays_until_its_last_user_lets_go() {
         let mut shared = Shared::new();
-        let first = shared.insert('a');
+        let first = shared.insert('a', 3);
         shared.keep(first, 1);
         shared.release(first, 1);
         assert_eq!(shared[first], 'a');
-        let second = shared.insert('b');
+        let second = shared.insert('b', 4);
+        assert_eq!(shared.bytes(), 7);
         assert_ne!(first, second);
         shared.release(first, 1);
-        assert_eq!(shared.insert('c'), first, "a free place is used again");
+        assert_eq!(shared.bytes(), 4);
+        assert_eq!(shared.insert('c', 1), first, "a free place is used again");
     }
 }

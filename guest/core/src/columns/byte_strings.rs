@@ -134,7 +134,6 @@ impl ByteStringsBuilder {
     /// # Panics
     ///
     /// Where there are not so many, or the column would pass 4 GiB.
-    #[inline]
     pub fn push_run(&mut self, strings: &ByteStrings, first: usize, count: usize) {
         if count == 0 {
             return;

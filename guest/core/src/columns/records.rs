@@ -103,6 +103,12 @@ impl RecordBatch {
         self.keyless.is_empty() || self.keyless.binary_search(&(row as u32)).is_err()
     }
 
+    /// The bytes of all records together.
+    pub(crate) fn byte_len(&self) -> u64 {
+        let order_keys = self.order_keys.as_ref().map_or(0, |keys| keys.byte_len(0, keys.len()));
+        (self.keys.byte_len(0, self.len()) + order_keys + self.payloads.byte_len(0, self.len())) as u64
+    }
+
     /// The column of keys.
     pub(crate) fn keys(&self) -> &ByteStrings {
         &self.keys

@@ -57,7 +57,8 @@ impl Operator {
             return Ok(0);
         }
         self.requests.reserve(rows);
-        let batch = self.batches.insert(Source::Batch(batch));
+        let bytes = batch.byte_len();
+        let batch = self.batches.insert(Source::Batch(batch), bytes);
         // One hold for each record, and the first one until all are in.
         self.batches.keep(batch, rows as u32);
         let mut taken = 0;
@@ -123,7 +124,7 @@ impl Operator {
 
     fn admit_alone(&mut self, record: Record) -> Result<(), crate::OperatorError> {
         let (has_key, bytes) = (record.key.is_some(), record.held_bytes());
-        let batch = self.batches.insert(Source::One(record));
+        let batch = self.batches.insert(Source::One(record), bytes);
         self.admit_record(Held { batch, row: 0 }, has_key, bytes)
     }
 

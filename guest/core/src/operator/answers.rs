@@ -38,7 +38,8 @@ impl Operator {
         if answers.is_empty() {
             return Ok(());
         }
-        let batch = self.finds.insert(answers.rows().clone());
+        let bytes = answers.rows().byte_len(0, answers.rows().len()) as u64;
+        let batch = self.finds.insert(answers.rows().clone(), bytes);
         // One hold for each answer, and the first one until all are in.
         self.finds.keep(batch, answers.len() as u32);
         let mut unused = 1;

@@ -22,7 +22,9 @@ impl Operator {
     ///
     /// A failed operator gives nothing more: what was ready is in its last snapshot.
     pub fn next_output(&mut self) -> Option<Element> {
-        Some(match self.leave()? {
+        let leaving = self.leave()?;
+        self.compact_where_worth_it();
+        Some(match leaving {
             Leaving::Dropped => Element::Dropped,
             Leaving::Barrier(BarrierKind::Watermark(time)) => Element::Watermark(time),
             Leaving::Barrier(BarrierKind::Idle) => Element::Idle,
@@ -84,6 +86,7 @@ impl Operator {
         }
         records.write_records(&mut self.batches, outputs);
         rows.write_rows(&mut self.finds, &mut outputs.rows);
+        self.compact_where_worth_it();
     }
 
     /// Takes the next element out of the queue; its bytes are the caller's to release.

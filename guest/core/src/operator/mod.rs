@@ -5,6 +5,7 @@ mod answers;
 mod arrivals;
 mod attempts;
 mod checkpoint;
+mod compaction;
 mod emission;
 mod look;
 mod run;

@@ -1,0 +1,178 @@
+//! Batches that few of their records are left of: the few move into a batch of their own.
+//!
+//! A batch is kept for the last of its records, however slow that is. So that a slow record a batch does not keep all the
+//! rest in memory, records and rows move together once what is kept is several times what is in flight. Each time costs a look
+//! at every record in flight, and as many bytes have left since the last time as it copies.
+
+use alloc::vec::Vec;
+
+use super::{Operator, RecordState};
+use crate::{
+    batches::{Held, Source},
+    columns::{ByteStringsBuilder, RecordBatchBuilder},
+    finds::Find,
+    slots::Slot,
+};
+
+/// Bytes that may be kept for nothing in any case.
+const NO_MATTER: u64 = 1 << 20;
+/// How many times what is in flight may be kept.
+const TIMES: u64 = 4;
+/// Bytes of a batch that is made here, or one record: a column ends at 4 GiB.
+const GROUP: u64 = 64 << 20;
+
+impl Operator {
+    /// Moves what is in flight together where that frees more than it costs.
+    pub(super) fn compact_where_worth_it(&mut self) {
+        if self.batches.bytes() + self.finds.bytes() <= TIMES * self.queued_bytes + NO_MATTER {
+            return;
+        }
+        self.write_request_keys();
+        let slots: Vec<Slot> = self.records.iter().map(|(slot, _)| slot).collect();
+        self.move_records(&slots);
+        self.move_rows(&slots);
+    }
+
+    fn move_records(&mut self, slots: &[Slot]) {
+        let mut moved = RecordBatchBuilder::default();
+        let mut bytes = 0;
+        let mut group = Vec::new();
+        for &slot in slots {
+            let record = self.batches.record(self.records[slot].held);
+            if bytes + record.held_bytes() > GROUP && !group.is_empty() {
+                self.place_records(core::mem::take(&mut moved), &group);
+                group.clear();
+                bytes = 0;
+            }
+            bytes += record.held_bytes();
+            moved.push(&record);
+            group.push(slot);
+        }
+        if !group.is_empty() {
+            self.place_records(moved, &group);
+        }
+    }
+
+    fn place_records(&mut self, moved: RecordBatchBuilder, group: &[Slot]) {
+        let moved = moved.build();
+        let bytes = moved.byte_len();
+        let batch = self.batches.insert(Source::Batch(moved), bytes);
+        for (row, &slot) in group.iter().enumerate() {
+            let held = core::mem::replace(&mut self.records[slot].held, Held { batch, row: row as u32 });
+            self.batches.keep(batch, 1);
+            self.batches.release(held.batch, 1);
+        }
+        self.batches.release(batch, 1);
+    }
+
+    fn move_rows(&mut self, slots: &[Slot]) {
+        let mut moved = ByteStringsBuilder::default();
+        let mut group = Vec::new();
+        for &slot in slots {
+            if let RecordState::Done { find: Find::Shared { batch, first, count }, .. } = self.records[slot].state {
+                let (first, count) = (first as usize, count as usize);
+                let bytes = moved.byte_len() + self.finds[batch].byte_len(first, count);
+                if bytes as u64 > GROUP && !group.is_empty() {
+                    self.place_rows(core::mem::take(&mut moved), &group);
+                    group.clear();
+                }
+                group.push((slot, moved.len() as u32));
+                moved.push_run(&self.finds[batch], first, count);
+            }
+        }
+        if !group.is_empty() {
+            self.place_rows(moved, &group);
+        }
+    }
+
+    fn place_rows(&mut self, moved: ByteStringsBuilder, group: &[(Slot, u32)]) {
+        let bytes = moved.byte_len() as u64;
+        let moved = self.finds.insert(moved.build(), bytes);
+        for &(slot, row) in group {
+            if let RecordState::Done { find: Find::Shared { batch, first, .. }, .. } = &mut self.records[slot].state {
+                let before = core::mem::replace(batch, moved);
+                *first = row;
+                self.finds.keep(moved, 1);
+                self.finds.release(before, 1);
+            }
+        }
+        self.finds.release(moved, 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{format, vec::Vec};
+
+    use super::*;
+    use crate::{
+        Element, Instant, Options, Order, Rows,
+        columns::{CompletionBatchBuilder, OutputBatchBuilder},
+    };
+
+    /// Batches of a hundred records of a kilobyte, each with one that is not answered.
+    fn with_a_slow_record_a_batch(order: Order, batches: u32) -> Operator {
+        let options = Options { order, capacity: 100_000.try_into().unwrap(), timeout: None, ..Options::default() };
+        let mut operator = Operator::open(options, Instant(0)).unwrap();
+        for batch in 0..batches {
+            let mut records = RecordBatchBuilder::default();
+            for row in 0..100 {
+                let number = batch * 100 + row;
+                records.push(&crate::Record::new(format!("{number}"), alloc::vec![number as u8; 1_000]));
+            }
+            operator.push_records(records.build(), Instant(0)).unwrap();
+            let mut answers = CompletionBatchBuilder::default();
+            for request in operator.take_requests().build().rows().skip(1) {
+                answers.push_rows(request.id, request.attempt, Instant(0), [request.key]);
+            }
+            operator.complete_all(&answers.build(), Instant(0)).unwrap();
+            operator.next_outputs(&mut OutputBatchBuilder::default(), usize::MAX, usize::MAX);
+        }
+        operator
+    }
+
+    #[test]
+    fn a_slow_record_keeps_itself_in_memory_and_not_its_batch() {
+        let mut operator = with_a_slow_record_a_batch(Order::Unordered, 500);
+        assert_eq!(operator.stats().in_flight, 500);
+        let kept = operator.batches.bytes() + operator.finds.bytes();
+        assert!(kept <= TIMES * operator.stats().held_bytes + NO_MATTER, "{kept} bytes are kept");
+        // What was moved is what it was.
+        let slow: Vec<_> =
+            operator.inspect(Instant(0), usize::MAX).into_iter().filter_map(|element| element.id).collect();
+        for (batch, id) in slow.into_iter().enumerate() {
+            let row = Rows::from(format!("{batch}"));
+            operator
+                .complete(crate::Answer { id, attempt: 1, arrival: Instant(0), result: Ok(row) }, Instant(0))
+                .unwrap();
+            let Some(Element::Joined(joined)) = operator.next_output() else { panic!("it is done") };
+            let number = batch as u32 * 100;
+            assert_eq!(joined.record.key.unwrap(), format!("{number}"));
+            assert_eq!(joined.record.payload, alloc::vec![number as u8; 1_000]);
+            assert_eq!(joined.rows, Rows::from(format!("{batch}")));
+        }
+        assert_eq!((operator.batches.bytes(), operator.finds.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn rows_that_are_held_by_order_stay_right_when_they_move() {
+        let mut operator = with_a_slow_record_a_batch(Order::Ordered, 30);
+        let slots: Vec<Slot> = operator.records.iter().map(|(slot, _)| slot).collect();
+        operator.move_records(&slots);
+        operator.move_rows(&slots);
+        let slow: Vec<_> =
+            operator.inspect(Instant(0), usize::MAX).into_iter().filter(|seen| seen.outcome.is_none()).collect();
+        assert_eq!(slow.len(), 30);
+        for seen in slow {
+            let (id, attempt) = (seen.id.unwrap(), seen.attempts);
+            let answer = crate::Answer { id, attempt, arrival: Instant(0), result: Ok(Rows::One(seen.key.unwrap())) };
+            operator.complete(answer, Instant(0)).unwrap();
+        }
+        for number in 0..3_000 {
+            let Some(Element::Joined(joined)) = operator.next_output() else { panic!("it is done") };
+            assert_eq!(joined.rows, Rows::from(format!("{number}")));
+            assert_eq!(joined.record.payload, alloc::vec![number as u8; 1_000]);
+        }
+        assert_eq!((operator.batches.bytes(), operator.finds.bytes()), (0, 0));
+    }
+}
