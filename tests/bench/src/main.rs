@@ -1,12 +1,14 @@
 //! `lookaside-bench`: measures Lookaside beside what it stands on and what it is compared with.
 
 mod backends;
+mod instances;
 mod meter;
 mod operator;
 mod peer;
 mod run;
 mod services;
 mod stores;
+mod sweep;
 
 use clap::{Parser, Subcommand};
 
@@ -25,15 +27,21 @@ struct Arguments {
 enum What {
     /// Lookups in each backend, beside what the backend itself can do.
     Backends(backends::Arguments),
+    /// What operators cost before they do anything, and what a record holds in flight.
+    Instances(instances::Arguments),
     /// The operator itself: w1 to w4, through the component, the core, and the package in Node.
     Operator(operator::Arguments),
+    /// What a record costs by size of batch, payload and capacity, drawn as plots.
+    Sweep(sweep::Arguments),
 }
 
 fn main() -> anyhow::Result<()> {
     let Arguments { what, one } = Arguments::parse();
     match what {
         Some(What::Backends(arguments)) => backends::run(&arguments),
+        Some(What::Instances(arguments)) => instances::run(&arguments),
         Some(What::Operator(arguments)) => operator::run(&arguments),
+        Some(What::Sweep(arguments)) => sweep::run(&arguments),
         None => peer::run(&one),
     }
 }

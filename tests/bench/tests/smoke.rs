@@ -25,6 +25,32 @@ fn the_operator_is_measured() {
 }
 
 #[test]
+fn instances_are_measured() {
+    let output = Command::new(env!("CARGO_BIN_EXE_lookaside-bench"))
+        .args(["instances", "--operators", "10", "--records", "5000"])
+        .output()
+        .expect("it runs");
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{lines}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(lines.lines().count(), 3, "{lines}");
+}
+
+#[test]
+fn the_plots_are_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_lookaside-bench"))
+        .args(["sweep", "--scale", "0.001", "--out"])
+        .arg(folder.path())
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for file in ["cost-by-batch.svg", "cost-by-payload.svg", "cost-by-capacity.svg"] {
+        let plot = std::fs::read_to_string(folder.path().join(file)).expect("it is drawn");
+        assert!(plot.contains("component in wasmtime"), "{file}");
+    }
+}
+
+#[test]
 fn one_measurement_is_a_line_of_json() {
     let output = Command::new(env!("CARGO_BIN_EXE_lookaside-bench"))
         .args(

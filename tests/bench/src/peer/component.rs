@@ -15,16 +15,21 @@ use super::{
 pub(super) fn immediate(arguments: &Arguments, options: &Options, records: u64) -> anyhow::Result<Arrived> {
     let mut operator = OperatorComponent::bundled()?.open(options, Instant(0))?;
     let mailbox = operator.mailbox().clone();
-    let mut source = Source::new(records, arguments.watermark_every);
-    let mut sink = Sink::start(options.order != Order::Unordered, records);
+    let mut source = Source::new(arguments, records);
+    let mut sink = Sink::start(arguments, options.order != Order::Unordered, records);
     let start = std::time::Instant::now();
     let mut room = options.capacity.get();
     let mut ended = false;
     loop {
         let now = Instant(start.elapsed().as_nanos() as u64);
         while room > 0 && !ended {
-            match source.next(room, RecordBatchBuilder::default()) {
-                Next::Records(batch) => room -= operator.push_records(batch, now)? as u32,
+            match source.next(room.min(arguments.batch), RecordBatchBuilder::default()) {
+                Next::Records(batch) => {
+                    room -= operator.push_records(batch, now)? as u32;
+                    if arguments.batch < u32::MAX {
+                        break;
+                    }
+                }
                 Next::Watermark(time) => {
                     operator.push_watermark(EventTime(time), now)?;
                     room -= 1;

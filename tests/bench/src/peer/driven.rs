@@ -28,10 +28,9 @@ pub(super) fn delayed(arguments: &Arguments, options: &Options, records: u64) ->
         let provider = provider(arguments).await?;
         let options = Options { request_payload: arguments.workload == Workload::W3, ..options.clone() };
         let driver = Driver::new(&options, provider)?;
-        let keys = if arguments.workload == Workload::W4 { Source::of_store } else { Source::new };
-        let mut source = keys(records, arguments.watermark_every);
+        let mut source = Source::new(arguments, records);
         let made = source.made.clone();
-        let mut sink = Sink::start(options.order != Order::Unordered, records);
+        let mut sink = Sink::start(arguments, options.order != Order::Unordered, records);
         let mut joined = driver.enrich_chunks(stream::iter(std::iter::from_fn(move || {
             match source.next(CHUNK, RecordBatchBuilder::default()) {
                 Next::Records(batch) => Some(vec![Input::Records(batch)]),
@@ -71,7 +70,7 @@ async fn provider(arguments: &Arguments) -> anyhow::Result<Arc<dyn LookupProvide
             let settings = if arguments.one_by_one { "&batch=1" } else { "" };
             let port = arguments.redis_port;
             let address = format!("redis://127.0.0.1:{port}?key={{key}}{settings}");
-            lookup::open(&address, &Selection::default()).await?
+            lookup::open(&address, &Selection { key_columns: vec!["id".into()], ..Selection::default() }).await?
         }
     })
 }

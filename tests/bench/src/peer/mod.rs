@@ -12,6 +12,7 @@ use anyhow::bail;
 use lookaside::{Options, Order};
 
 use line::print_line;
+use sink::Arrived;
 
 /// Which operator is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -75,6 +76,13 @@ pub(crate) struct Arguments {
     pub(crate) payload: Payload,
     #[arg(long, default_value_t = 6399)]
     pub(crate) redis_port: u16,
+    /// Bytes that each record carries, at least 8.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(8..))]
+    pub(crate) payload_bytes: u32,
+    /// In w1, pushes so many records, answers and polls, before it pushes again; as many as there is room for where
+    /// nothing is said.
+    #[arg(long, default_value_t = u32::MAX, hide_default_value = true)]
+    pub(crate) batch: u32,
     /// Has Redis asked by a command for each key, and not by one for each batch.
     #[arg(long)]
     pub(crate) one_by_one: bool,
@@ -102,18 +110,26 @@ impl Arguments {
 
 /// Measures, and prints a line for each repetition that passed its checks.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    once(arguments, arguments.warmup)?;
+    for repetition in 1..=arguments.reps {
+        print_line(arguments, repetition, once(arguments, arguments.records)?)?;
+    }
+    Ok(())
+}
+
+/// CPU microseconds a record of one run.
+pub(crate) fn cpu_us(arguments: &Arguments) -> anyhow::Result<f64> {
+    Ok(once(arguments, arguments.records)?.cost.cpu_us())
+}
+
+fn once(arguments: &Arguments, records: u64) -> anyhow::Result<Arrived> {
     let options = arguments.options()?;
-    let once = |records| match arguments.peer {
+    match arguments.peer {
         Peer::ProjectNative if arguments.workload != Workload::W1 => bail!("the core alone makes no lookups: only w1"),
         Peer::ProjectNative => native::immediate(arguments, &options, records),
         Peer::Project if arguments.workload == Workload::W1 && !arguments.driven => {
             component::immediate(arguments, &options, records)
         }
         Peer::Project => driven::delayed(arguments, &options, records),
-    };
-    once(arguments.warmup)?;
-    for repetition in 1..=arguments.reps {
-        print_line(arguments, repetition, once(arguments.records)?)?;
     }
-    Ok(())
 }

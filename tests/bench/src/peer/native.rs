@@ -14,15 +14,20 @@ use super::{
 /// As the component is driven.
 pub(super) fn immediate(arguments: &Arguments, options: &Options, records: u64) -> anyhow::Result<Arrived> {
     let mut operator = Operator::open(options.clone(), Instant(0))?;
-    let mut source = Source::new(records, arguments.watermark_every);
-    let mut sink = Sink::start(options.order != Order::Unordered, records);
+    let mut source = Source::new(arguments, records);
+    let mut sink = Sink::start(arguments, options.order != Order::Unordered, records);
     let start = std::time::Instant::now();
     let mut ended = false;
     loop {
         let now = Instant(start.elapsed().as_nanos() as u64);
         while operator.room() > 0 && !ended {
-            match source.next(operator.room(), RecordBatchBuilder::default()) {
-                Next::Records(batch) => drop(operator.push_records(batch.build(), now)?),
+            match source.next(operator.room().min(arguments.batch), RecordBatchBuilder::default()) {
+                Next::Records(batch) => {
+                    operator.push_records(batch.build(), now)?;
+                    if arguments.batch < u32::MAX {
+                        break;
+                    }
+                }
                 Next::Watermark(time) => operator.push_watermark(EventTime(time), now)?,
                 Next::End => {
                     operator.end_input(now)?;

@@ -3,7 +3,10 @@
 use anyhow::ensure;
 use lookaside::columns::OutputBatch;
 
-use super::source::{Made, SAMPLE};
+use super::{
+    Arguments, Workload,
+    source::{Made, SAMPLE},
+};
 use crate::meter::{Cost, Meter};
 
 /// A run, once the last record has arrived.
@@ -16,6 +19,8 @@ pub(super) struct Arrived {
 /// Counts records, sums their numbers, and looks at what each has.
 pub(super) struct Sink {
     is_ordered: bool,
+    payload_bytes: usize,
+    row_bytes: usize,
     count: u64,
     sum: u64,
     latencies: Vec<u64>,
@@ -23,9 +28,19 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    pub(super) fn start(is_ordered: bool, records: u64) -> Self {
+    pub(super) fn start(arguments: &Arguments, is_ordered: bool, records: u64) -> Self {
         let latencies = Vec::with_capacity((records / SAMPLE + 1) as usize);
-        Self { is_ordered, count: 0, sum: 0, latencies, meter: Meter::start() }
+        // What Redis has is a text, which as a row of JSON stands in quotes.
+        let row_bytes = if arguments.workload == Workload::W4 { 102 } else { 100 };
+        Self {
+            is_ordered,
+            payload_bytes: arguments.payload_bytes as usize,
+            row_bytes,
+            count: 0,
+            sum: 0,
+            latencies,
+            meter: Meter::start(),
+        }
     }
 
     /// Takes a batch; `made` has when the sampled records were made.
@@ -33,7 +48,7 @@ impl Sink {
         for output in outputs.joined() {
             let mut rows = output.rows();
             ensure!(rows.len() == 1, "record {} has {} rows", output.event_time.0, rows.len());
-            let is_whole = output.payload.len() == 100 && rows.all(|row| row.len() == 100);
+            let is_whole = output.payload.len() == self.payload_bytes && rows.all(|row| row.len() == self.row_bytes);
             ensure!(is_whole, "record {} lacks bytes", output.event_time.0);
             let number = output.event_time.0 as u64;
             ensure!(!self.is_ordered || number == self.count, "record {number} came as number {}", self.count);

@@ -10,12 +10,12 @@ use std::{
 
 use lookaside::columns::RecordBatchBuilder;
 
+use super::{Arguments, Workload};
+
 /// Every so many records one is timed; it shares no factor with 100.
 pub(super) const SAMPLE: u64 = 61;
 /// Keys; a record's is its number's rest.
 const POOL: u64 = 1 << 16;
-/// What each record carries.
-pub(super) const VALUE: [u8; 100] = [b'v'; 100];
 /// What each lookup finds.
 pub(super) const FOUND: [u8; 100] = [b'f'; 100];
 
@@ -49,7 +49,9 @@ pub(super) fn number_in(payload: &[u8]) -> u64 {
 
 /// Makes records, each a fresh copy in a batch. The event time is the record's number.
 pub(super) struct Source {
-    keys: Vec<[u8; 12]>,
+    keys: Vec<Vec<u8>>,
+    /// What each record carries, but for its number in the first eight bytes.
+    value: Vec<u8>,
     stride: u64,
     records: u64,
     watermark_every: u64,
@@ -66,21 +68,24 @@ pub(super) enum Next {
 }
 
 impl Source {
-    pub(super) fn new(records: u64, watermark_every: u64) -> Self {
-        Self::with_keys(POOL, 1, records, watermark_every)
-    }
-
-    /// With the keys of a store, all of which are asked for in turn.
-    pub(super) fn of_store(records: u64, watermark_every: u64) -> Self {
-        Self::with_keys(STORED, STRIDE, records, watermark_every)
-    }
-
-    fn with_keys(count: u64, stride: u64, records: u64, watermark_every: u64) -> Self {
-        let key = |number: u64| format!("{number:012}").into_bytes().try_into().expect("12 digits");
+    /// With the keys of a store in the workload that asks one, so that all of them are asked for in turn.
+    pub(super) fn new(arguments: &Arguments, records: u64) -> Self {
+        let is_store = arguments.workload == Workload::W4;
+        let (count, stride) = if is_store { (STORED, STRIDE) } else { (POOL, 1) };
+        // Providers of stores take keys with types.
+        let key =
+            |number: u64| if is_store { format!("[\"{number:012}\"]") } else { format!("{number:012}") }.into_bytes();
         let times = (0..=records / SAMPLE).map(|_| AtomicU64::new(0)).collect();
-        let made = Made { start: Instant::now(), times };
-        let keys = (0..count).map(key).collect();
-        Self { keys, stride, records, watermark_every, next: 0, watermark_due: false, made }
+        Self {
+            keys: (0..count).map(key).collect(),
+            value: vec![b'v'; arguments.payload_bytes as usize],
+            stride,
+            records,
+            watermark_every: arguments.watermark_every,
+            next: 0,
+            watermark_due: false,
+            made: Made { start: Instant::now(), times },
+        }
     }
 
     /// At most `room` records in a row, or the watermark that follows them; `batch` is empty.
@@ -97,16 +102,15 @@ impl Source {
             every => every - self.next % every,
         };
         let count = until_watermark.min(u64::from(room)).min(self.records - self.next);
-        batch.reserve(count as usize, count as usize * self.keys[0].len(), count as usize * VALUE.len());
+        batch.reserve(count as usize, count as usize * self.keys[0].len(), count as usize * self.value.len());
         for number in self.next..self.next + count {
             if number.is_multiple_of(SAMPLE) {
                 self.made.note(number);
             }
             batch.event_times.push(number as i64);
             batch.keys.push(&self.keys[(number * self.stride % self.keys.len() as u64) as usize]);
-            let mut value = VALUE;
-            value[..8].copy_from_slice(&number.to_le_bytes());
-            batch.payloads.push(&value);
+            self.value[..8].copy_from_slice(&number.to_le_bytes());
+            batch.payloads.push(&self.value);
         }
         self.next += count;
         self.watermark_due = count == until_watermark;
