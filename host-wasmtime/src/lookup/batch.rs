@@ -81,6 +81,18 @@ impl Drop for Lookup {
     }
 }
 
+/// Answers on their way into the mailbox; they get there though the next one's making panics.
+struct Outgoing {
+    mailbox: Mailbox,
+    answers: CompletionBatchBuilder,
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        self.mailbox.put_batch(std::mem::take(&mut self.answers));
+    }
+}
+
 /// Lookups that were asked for together. Iterate over it to answer them one by one.
 #[derive(Debug)]
 pub struct LookupBatch {
@@ -117,15 +129,14 @@ impl LookupBatch {
 
     /// Answers all of them together: the quick way where all answers are there at once.
     pub fn answer_all(mut self, mut answer: impl FnMut(&Lookup) -> Result<Rows, LookupError>) {
-        let first = self.lookups.first().map(|lookup| (lookup.mailbox.clone(), lookup.clock.now()));
-        let Some((mailbox, arrival)) = first else { return };
-        let mut answers = CompletionBatchBuilder::default();
-        answers.reserve(self.lookups.len(), 0);
+        let Some(first) = self.lookups.first() else { return };
+        let arrival = first.clock.now();
+        let mut outgoing = Outgoing { mailbox: first.mailbox.clone(), answers: CompletionBatchBuilder::default() };
+        outgoing.answers.reserve(self.lookups.len(), 0);
         for lookup in &mut self.lookups {
             let result = answer(lookup);
-            answers.push(&lookup.take(result, arrival));
+            outgoing.answers.push(&lookup.take(result, arrival));
         }
-        mailbox.put_batch(answers);
     }
 
     /// The same lookups in batches of at most `lookups`, and of at most `bytes` of keys where they

@@ -11,7 +11,7 @@ use std::{
 use futures::{StreamExt, stream};
 use lookaside::{
     Driver, Element, EventTime, FailureKind, Input, JoinedRecord, LookupError, Options, Order, Outcome, Policy, Record,
-    Retry, RetryOn, Rows, lookup,
+    Retry, RetryOn, Rows, columns::RecordBatchBuilder, lookup,
 };
 
 pub(crate) fn records(count: usize) -> impl futures::Stream<Item = Record> + Send + 'static {
@@ -85,6 +85,39 @@ async fn watermarks_and_statuses_keep_their_places() {
         })
         .collect();
     assert_eq!(names, ["a", "Watermark(EventTime(1))", "b", "Idle", "Active"]);
+}
+
+#[tokio::test]
+async fn batches_of_records_go_through_like_records_whatever_has_room() {
+    for (capacity, max_bytes) in [(1, None), (7, None), (64, Some(100)), (1_000, Some(1)), (10_000, None)] {
+        let provider = lookup::from_fn(async |key| Ok(Rows::One(key)));
+        let options = Options { capacity: capacity.try_into().unwrap(), max_bytes, ..Options::default() };
+        let record = |number: usize| Record::new(number.to_string(), format!("payload {number}"));
+        let batch = |numbers: std::ops::Range<usize>| {
+            let mut batch = RecordBatchBuilder::default();
+            numbers.for_each(|number| batch.push(&record(number)));
+            Input::Records(batch)
+        };
+        let chunks = [
+            vec![Input::Record(record(0)), batch(1..400), batch(400..400), Input::Watermark(EventTime(1))],
+            vec![Input::Idle(true), batch(400..403), Input::Record(record(403)), Input::Record(record(404))],
+            vec![batch(405..1_500)],
+        ];
+        let joined = Driver::new(&options, provider).unwrap().enrich_chunks(stream::iter(chunks)).into_stream();
+        let elements: Vec<Element> = joined.map(Result::unwrap).collect().await;
+        assert_eq!(elements[400], Element::Watermark(EventTime(1)));
+        assert_eq!(elements[401], Element::Idle);
+        let joined = elements.iter().filter_map(|element| match element {
+            Element::Joined(joined) => Some(joined),
+            _ => None,
+        });
+        let mut count = 0;
+        for (number, joined) in joined.enumerate() {
+            assert_eq!((&joined.record, &joined.rows), (&record(number), &Rows::One(number.to_string().into())));
+            count += 1;
+        }
+        assert_eq!(count, 1_500, "capacity {capacity}, {max_bytes:?} bytes");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use lookaside::{Driver, Element, LookupProvider, Options, Order, Outcome, Policy, Rows, lookup};
+use lookaside::{Driver, Element, LookupBatch, LookupProvider, Options, Order, Outcome, Policy, Rows, lookup};
 
 use crate::driver::{collect, records};
 
@@ -78,6 +78,20 @@ async fn a_lookup_that_is_dropped_fails_and_says_so() {
     let failed: Vec<_> = joined.iter().filter(|joined| joined.outcome == Outcome::Failed).collect();
     assert_eq!(failed.len(), 5);
     assert_eq!(failed[0].rows.as_slice()[0], "malformed: the provider ended without an answer");
+}
+
+#[tokio::test]
+async fn what_was_answered_before_a_panic_counts() {
+    let provider = lookup::from_batch_fn(async |batch: LookupBatch| {
+        batch.answer_all(|lookup| {
+            assert_ne!(lookup.key(), "3", "the fourth one is one too many");
+            Ok(Rows::One(lookup.key().clone()))
+        });
+    });
+    let joined = collect(Driver::new(&lenient(), provider).unwrap(), records(6)).await;
+    let outcomes: Vec<Outcome> = joined.iter().map(|joined| joined.outcome).collect();
+    assert_eq!(outcomes[..3], [Outcome::Found; 3]);
+    assert_eq!(outcomes[3..], [Outcome::Failed; 3]);
 }
 
 #[tokio::test]
