@@ -42,7 +42,6 @@ async function lookupOf(workload) {
   const { createClient, RESP_TYPES } = await import("redis");
   const client = createClient({ url: `redis://127.0.0.1:${given["redis-port"]}` });
   await client.connect();
-  client.unref();
   const redis = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
   return (keys) => redis.mGet(keys);
 }

@@ -127,14 +127,27 @@ impl Sweep {
             .x_label_area_size(44)
             .y_label_area_size(64)
             .build_cartesian_2d((*first..*last).log_scale(), (least / 1.5..most * 1.5).log_scale())?;
-        chart.configure_mesh().x_desc(self.axis).y_desc("microseconds").light_line_style(BLACK.mix(0.06)).draw()?;
+        let rounded = |cost: &f64| format!("{cost:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
+        chart
+            .configure_mesh()
+            .x_desc(self.axis)
+            .y_desc("microseconds")
+            .y_labels(5)
+            .y_label_formatter(&rounded)
+            .light_line_style(BLACK.mix(0.06))
+            .draw()?;
         for Line { name, colour, points } in lines {
             let line = LineSeries::new(points.iter().copied(), colour.stroke_width(2)).point_size(4);
             let colour = *colour;
             let key = move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2));
             chart.draw_series(line)?.label(*name).legend(key);
         }
-        chart.configure_series_labels().background_style(WHITE).border_style(BLACK.mix(0.3)).draw()?;
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperMiddle)
+            .background_style(WHITE)
+            .border_style(BLACK.mix(0.3))
+            .draw()?;
         root.present()?;
         Ok(())
     }
