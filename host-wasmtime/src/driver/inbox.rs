@@ -27,7 +27,7 @@ enum Waiting {
 
 /// What is to be pushed next.
 pub(super) enum Next {
-    /// Records, and how many were asked for; give back what was not taken.
+    /// Records; [`Inbox::took_records`] has them back, with how many were taken.
     Records(RecordBatchBuilder),
     Watermark(EventTime),
     Idle(bool),
