@@ -38,9 +38,36 @@ pub(crate) fn object<'a>(fields: impl Iterator<Item = (&'a str, String)>) -> Str
     json
 }
 
+/// Appends the object of these texts. The names are as [`name`] gives them.
+pub(crate) fn write_texts<'a>(names: &[Vec<u8>], texts: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for (number, (name, text)) in names.iter().zip(texts).enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(name);
+        write_text(text, out);
+    }
+    out.push(b'}');
+}
+
+/// A field's name as JSON, with its colon.
+pub(crate) fn name(name: &str) -> Vec<u8> {
+    let mut json = Vec::new();
+    write_text(name, &mut json);
+    json.push(b':');
+    json
+}
+
 /// A text as JSON.
 pub(crate) fn text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+/// Appends a text as JSON.
+pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
+    // Nothing is written to but memory.
+    let _ = serde_json::to_writer(out, text);
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! The lookups of one batch, and their answers.
 
+use std::{mem::take, ops::Range, sync::Arc};
+
 use bytes::Bytes;
 use lookaside_core::{
     Answer, FailureKind, LookupError, Request, RequestId, Rows,
-    columns::{CompletionBatchBuilder, RequestBatch},
+    columns::{CompletionBatchBuilder, RequestBatch, RequestRow},
 };
 use tokio::time::Instant;
 
@@ -12,41 +14,42 @@ use crate::{Mailbox, driver::Clock};
 /// One lookup: its key, and the way for its answer.
 #[derive(Debug)]
 pub struct Lookup {
-    request: Request,
+    requests: Arc<RequestBatch>,
+    row: usize,
     clock: Clock,
     mailbox: Mailbox,
     answered: bool,
 }
 
 impl Lookup {
-    /// What to look up.
+    /// What to look up. Its bytes are not copied.
     #[must_use]
-    pub fn key(&self) -> &Bytes {
-        &self.request.key
+    pub fn key(&self) -> Bytes {
+        self.request().key
     }
 
     /// The record's payload, where [`Options::request_payload`](crate::Options::request_payload) asks for it.
     #[must_use]
-    pub fn payload(&self) -> Option<&Bytes> {
-        self.request.payload.as_ref()
+    pub fn payload(&self) -> Option<Bytes> {
+        self.request().payload
     }
 
     /// Which attempt this is, from 1.
     #[must_use]
     pub fn attempt(&self) -> u32 {
-        self.request.attempt
+        self.row().attempt
     }
 
     /// When an answer is of no use any more; none where it always is.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        self.clock.to_tokio(self.request.deadline)
+        self.clock.to_tokio(self.row().deadline)
     }
 
     /// Whose lookup this is; an operator never gives the same id twice.
     #[must_use]
     pub fn id(&self) -> RequestId {
-        self.request.id
+        self.row().id
     }
 
     /// Ends it with what was found; no row is a miss.
@@ -61,24 +64,33 @@ impl Lookup {
 
     /// Ends it.
     pub fn end(mut self, result: Result<Rows, LookupError>) {
-        let answer = self.take(result, self.clock.now());
-        self.mailbox.put([answer]);
+        self.answered = true;
+        self.mailbox.put([answer(self.row(), result, self.clock)]);
     }
 
-    fn take(&mut self, result: Result<Rows, LookupError>, arrival: lookaside_core::Instant) -> Answer {
-        self.answered = true;
-        Answer { id: self.request.id, attempt: self.request.attempt, arrival, result }
+    fn request(&self) -> Request {
+        self.requests.get(self.row)
+    }
+
+    fn row(&self) -> RequestRow<'_> {
+        self.requests.row(self.row)
     }
 }
 
 impl Drop for Lookup {
     fn drop(&mut self) {
         if !self.answered {
-            let error = LookupError::new(FailureKind::Malformed, "the provider ended without an answer");
-            let answer = self.take(Err(error), self.clock.now());
-            self.mailbox.put([answer]);
+            self.mailbox.put([answer(self.row(), Err(unanswered()), self.clock)]);
         }
     }
+}
+
+fn answer(asked: RequestRow<'_>, result: Result<Rows, LookupError>, clock: Clock) -> Answer {
+    Answer { id: asked.id, attempt: asked.attempt, arrival: clock.now(), result }
+}
+
+fn unanswered() -> LookupError {
+    LookupError::new(FailureKind::Malformed, "the provider ended without an answer")
 }
 
 /// Answers on their way into the mailbox; they get there though the next one's making panics.
@@ -96,87 +108,131 @@ impl Drop for Outgoing {
 /// Lookups that were asked for together. Iterate over it to answer them one by one.
 #[derive(Debug)]
 pub struct LookupBatch {
-    lookups: Vec<Lookup>,
+    parts: Vec<Part>,
+    clock: Clock,
+    mailbox: Mailbox,
+}
+
+/// Rows of a batch of requests that are not answered.
+#[derive(Debug)]
+struct Part {
+    requests: Arc<RequestBatch>,
+    rows: Range<usize>,
 }
 
 impl LookupBatch {
-    pub(crate) fn new(requests: &[RequestBatch], clock: Clock, mailbox: &Mailbox) -> Self {
-        let lookup = |request| Lookup { request, clock, mailbox: mailbox.clone(), answered: false };
-        let mut lookups = Vec::with_capacity(requests.iter().map(RequestBatch::len).sum());
-        for batch in requests {
-            lookups.extend(batch.iter().map(lookup));
-        }
-        Self { lookups }
-    }
-
-    /// The lookups.
-    #[must_use]
-    pub fn lookups(&self) -> &[Lookup] {
-        &self.lookups
+    pub(crate) fn new(requests: Vec<RequestBatch>, clock: Clock, mailbox: &Mailbox) -> Self {
+        let part = |requests: RequestBatch| Part { rows: 0..requests.len(), requests: Arc::new(requests) };
+        Self { parts: requests.into_iter().map(part).collect(), clock, mailbox: mailbox.clone() }
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.lookups.len()
+        self.parts.iter().map(|part| part.rows.len()).sum()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.lookups.is_empty()
+        self.len() == 0
+    }
+
+    /// The lookups as they were asked for, in order.
+    pub fn rows(&self) -> impl Iterator<Item = RequestRow<'_>> {
+        self.parts.iter().flat_map(|part| part.rows.clone().map(|row| part.requests.row(row)))
+    }
+
+    /// Their keys, in order.
+    pub fn keys(&self) -> impl Iterator<Item = Bytes> {
+        self.parts.iter().flat_map(|part| part.rows.clone().map(|row| part.requests.get(row).key))
     }
 
     /// Answers all of them together: the quick way where all answers are there at once.
-    pub fn answer_all(mut self, mut answer: impl FnMut(&Lookup) -> Result<Rows, LookupError>) {
-        let Some(first) = self.lookups.first() else { return };
-        let arrival = first.clock.now();
-        let mut outgoing = Outgoing { mailbox: first.mailbox.clone(), answers: CompletionBatchBuilder::default() };
-        outgoing.answers.reserve(self.lookups.len(), 0);
-        for lookup in &mut self.lookups {
-            let result = answer(lookup);
-            outgoing.answers.push(&lookup.take(result, arrival));
+    pub fn answer_all(mut self, mut answer: impl FnMut(RequestRow<'_>) -> Result<Rows, LookupError>) {
+        let arrival = self.clock.now();
+        let mut outgoing = Outgoing { mailbox: self.mailbox.clone(), answers: CompletionBatchBuilder::default() };
+        outgoing.answers.reserve(self.len(), 0);
+        for Part { requests, rows } in &mut self.parts {
+            while rows.start < rows.end {
+                let asked = requests.row(rows.start);
+                let result = answer(asked);
+                outgoing.answers.push(&Answer { id: asked.id, attempt: asked.attempt, arrival, result });
+                rows.start += 1;
+            }
         }
+    }
+
+    /// The lookups that `is_first` is true of, and the others.
+    #[must_use]
+    pub fn partition(mut self, mut is_first: impl FnMut(RequestRow<'_>) -> bool) -> (Self, Self) {
+        let mut parted = [self.batch(), self.batch()];
+        for Part { requests, rows } in take(&mut self.parts) {
+            for row in rows {
+                let to = &mut parted[usize::from(!is_first(requests.row(row)))];
+                to.add(&requests, row..row + 1);
+            }
+        }
+        let [first, others] = parted;
+        (first, others)
     }
 
     /// The same lookups in batches of at most `lookups`, and of at most `bytes` of keys where they
     /// are more than one.
     #[must_use]
-    pub fn split(self, lookups: usize, bytes: usize) -> Vec<Self> {
-        let fits = |batch: &[Lookup], held: usize| batch.len() < lookups.max(1) && held <= bytes;
+    pub fn split(mut self, lookups: usize, bytes: usize) -> Vec<Self> {
         let mut batches: Vec<Self> = Vec::new();
-        let mut held = 0;
-        for lookup in self.lookups {
-            let length = lookup.key().len();
-            match batches.last_mut().filter(|batch| fits(&batch.lookups, held + length)) {
-                Some(batch) => {
-                    held += length;
-                    batch.lookups.push(lookup);
+        let (mut count, mut held) = (0, 0);
+        for Part { requests, rows } in take(&mut self.parts) {
+            for row in rows {
+                let length = requests.row(row).key.len();
+                if batches.is_empty() || count >= lookups.max(1) || held + length > bytes {
+                    batches.push(self.batch());
+                    (count, held) = (0, 0);
                 }
-                None => {
-                    held = length;
-                    batches.push(lookup.into());
-                }
+                count += 1;
+                held += length;
+                batches.last_mut().expect("there is one").add(&requests, row..row + 1);
             }
         }
         batches
     }
 
+    /// Adds rows of a batch of requests.
+    fn add(&mut self, requests: &Arc<RequestBatch>, rows: Range<usize>) {
+        match self.parts.last_mut() {
+            Some(last) if Arc::ptr_eq(&last.requests, requests) && last.rows.end == rows.start => {
+                last.rows.end = rows.end;
+            }
+            _ => self.parts.push(Part { requests: Arc::clone(requests), rows }),
+        }
+    }
+
+    /// A batch without lookups.
+    fn batch(&self) -> Self {
+        Self { parts: Vec::new(), clock: self.clock, mailbox: self.mailbox.clone() }
+    }
+
     /// When the last of its lookups times out; none where one does not.
     pub(crate) fn last_deadline(&self) -> Option<Instant> {
-        self.lookups.iter().map(Lookup::deadline).try_fold(None, |last, deadline| Some(last.max(Some(deadline?))))?
+        self.clock.to_tokio(self.rows().map(|row| row.deadline).max()?)
+    }
+}
+
+/// What is not answered ends as a failure that says so.
+impl Drop for LookupBatch {
+    fn drop(&mut self) {
+        let unanswered = self.rows().map(|row| answer(row, Err(unanswered()), self.clock));
+        self.mailbox.put(unanswered);
     }
 }
 
 impl From<Lookup> for LookupBatch {
-    fn from(lookup: Lookup) -> Self {
-        Self { lookups: vec![lookup] }
-    }
-}
-
-impl FromIterator<Lookup> for LookupBatch {
-    fn from_iter<I: IntoIterator<Item = Lookup>>(lookups: I) -> Self {
-        Self { lookups: lookups.into_iter().collect() }
+    fn from(mut lookup: Lookup) -> Self {
+        // The batch answers for it from here on.
+        lookup.answered = true;
+        let part = Part { requests: Arc::clone(&lookup.requests), rows: lookup.row..lookup.row + 1 };
+        Self { parts: vec![part], clock: lookup.clock, mailbox: lookup.mailbox.clone() }
     }
 }
 
@@ -184,7 +240,17 @@ impl IntoIterator for LookupBatch {
     type Item = Lookup;
     type IntoIter = std::vec::IntoIter<Lookup>;
 
-    fn into_iter(self) -> Self::IntoIter {
-        self.lookups.into_iter()
+    fn into_iter(mut self) -> Self::IntoIter {
+        let mut lookups = Vec::with_capacity(self.len());
+        for Part { requests, rows } in take(&mut self.parts) {
+            lookups.extend(rows.map(|row| Lookup {
+                requests: Arc::clone(&requests),
+                row,
+                clock: self.clock,
+                mailbox: self.mailbox.clone(),
+                answered: false,
+            }));
+        }
+        lookups.into_iter()
     }
 }

@@ -22,7 +22,7 @@ where
         async move {
             let work = tokio::task::spawn_blocking(move || {
                 for asked in batch {
-                    let result = lookup(asked.key());
+                    let result = lookup(&asked.key());
                     asked.end(result);
                 }
             });

@@ -4,11 +4,11 @@
 //! `["a b", "c"]` and `["a", "b c"]`. Equal values have equal bytes: texts are escaped in one way,
 //! and whole numbers are written as their digits, however the data wrote them.
 
-use std::fmt::Write as _;
-
 use bytes::Bytes;
 use lookaside_core::{FailureKind, LookupError};
 use serde_json::value::RawValue;
+
+use crate::json;
 
 /// One value of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,13 +90,68 @@ impl std::fmt::Display for KeyValue {
 /// The key of `values`, as it crosses the operator.
 #[must_use]
 pub fn write_key(values: &[KeyValue]) -> Bytes {
-    let mut key = String::from("[");
-    for (number, value) in values.iter().enumerate() {
-        let comma = if number == 0 { "" } else { "," };
-        let _ = write!(key, "{comma}{value}");
-    }
-    key.push(']');
+    let mut key = Vec::new();
+    let mut writer = KeyWriter::begin(&mut key);
+    values.iter().for_each(|value| writer.push(value));
+    writer.end();
     key.into()
+}
+
+/// Writes a key, value by value.
+pub(crate) struct KeyWriter<'a> {
+    out: &'a mut Vec<u8>,
+    is_first: bool,
+}
+
+impl<'a> KeyWriter<'a> {
+    /// A key behind whatever is in `out`.
+    pub(crate) fn begin(out: &'a mut Vec<u8>) -> Self {
+        out.push(b'[');
+        Self { out, is_first: true }
+    }
+
+    /// Appends the value of a JSON scalar; none for null, arrays and objects, after which the key is of no use.
+    pub(crate) fn push_json(&mut self, json: &str) -> Option<KeyKind> {
+        // A text without escapes is written in the one way already.
+        if json.starts_with('"') && memchr::memchr(b'\\', json.as_bytes()).is_none() {
+            self.push_written(json);
+            return Some(KeyKind::Text);
+        }
+        let value = KeyValue::from_json(json)?;
+        self.push(&value);
+        Some(value.kind())
+    }
+
+    /// Appends a text.
+    pub(crate) fn push_text(&mut self, text: &str) {
+        self.part();
+        json::write_text(text, self.out);
+    }
+
+    /// Appends what is written as it is in a key: digits, or a JSON text.
+    pub(crate) fn push_written(&mut self, json: &str) {
+        self.part();
+        self.out.extend_from_slice(json.as_bytes());
+    }
+
+    fn push(&mut self, value: &KeyValue) {
+        match value {
+            KeyValue::Boolean(value) => self.push_written(if *value { "true" } else { "false" }),
+            KeyValue::Number(digits) => self.push_written(digits),
+            KeyValue::Text(text) => self.push_text(text),
+        }
+    }
+
+    fn part(&mut self) {
+        if !std::mem::take(&mut self.is_first) {
+            self.out.push(b',');
+        }
+    }
+
+    /// Ends the key.
+    pub(crate) fn end(self) {
+        self.out.push(b']');
+    }
 }
 
 /// The values of a key that [`write_key`] wrote.

@@ -49,7 +49,8 @@ use futures::future::BoxFuture;
 pub use batch::{Lookup, LookupBatch};
 pub use blocking::blocking;
 pub use catalog::{LookupKind, lookups};
-pub use function::{from_batch_fn, from_fn};
+pub use function::{from_batch_fn, from_fn, from_memory};
+pub(crate) use key::KeyWriter;
 pub use key::{KeyKind, KeyValue, read_key, write_key};
 pub use latency::{Latency, WithLatency};
 pub use open::{OpenError, Selection, open};
@@ -73,7 +74,7 @@ use settings::Settings;
 ///     fn lookup(&self, batch: LookupBatch) -> BoxFuture<'static, ()> {
 ///         Box::pin(async move {
 ///             for lookup in batch {
-///                 let row = lookup.key().clone();
+///                 let row = lookup.key();
 ///                 lookup.answer(Rows::One(row));
 ///             }
 ///         })
@@ -93,6 +94,12 @@ pub trait LookupProvider: Send + Sync + 'static {
     fn columns(&self) -> Option<&[String]> {
         None
     }
+
+    /// Whether it has all answers at hand, so that it never waits, nor works for long. The driver then asks it itself,
+    /// which spares a task.
+    fn answers_at_once(&self) -> bool {
+        false
+    }
 }
 
 impl<P: LookupProvider + ?Sized> LookupProvider for std::sync::Arc<P> {
@@ -102,5 +109,9 @@ impl<P: LookupProvider + ?Sized> LookupProvider for std::sync::Arc<P> {
 
     fn columns(&self) -> Option<&[String]> {
         (**self).columns()
+    }
+
+    fn answers_at_once(&self) -> bool {
+        (**self).answers_at_once()
     }
 }

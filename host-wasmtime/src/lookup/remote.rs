@@ -155,18 +155,18 @@ impl<B: Backend> Shared<B> {
         let deadline = chunk.last_deadline();
         let call = async {
             let Ok(_place) = self.calls.places.acquire().await else { return };
-            let keys: Vec<Bytes> = chunk.lookups().iter().map(|lookup| lookup.key().clone()).collect();
+            let keys: Vec<Bytes> = chunk.keys().collect();
             match self.backend.find(keys).await {
                 Ok(results) => {
                     let mut results = results.into_iter();
-                    chunk.answer_all(|lookup| {
+                    chunk.answer_all(|asked| {
                         let result = results.next().unwrap_or_else(|| Err(no_result()));
                         result
                             .and_then(|rows| self.calls.limits.apply(rows))
-                            .map_err(|error| named(&self.name, error, lookup.key()))
+                            .map_err(|error| named(&self.name, error, asked.key))
                     });
                 }
-                Err(error) => chunk.answer_all(|lookup| Err(named(&self.name, error.clone(), lookup.key()))),
+                Err(error) => chunk.answer_all(|asked| Err(named(&self.name, error.clone(), asked.key))),
             }
         };
         match deadline {

@@ -135,10 +135,10 @@ impl Backend {
         let _transaction = self.connection.unchecked_transaction();
         let named = |error: LookupError, key: &[u8]| remote::named(&self.name, error, key);
         match self.connection.prepare_cached(&self.sql) {
-            Ok(mut statement) => batch.answer_all(|lookup| {
-                self.find(&mut statement, lookup.key()).map_err(|error| named(error, lookup.key()))
-            }),
-            Err(error) => batch.answer_all(|lookup| Err(named(failure(&error), lookup.key()))),
+            Ok(mut statement) => {
+                batch.answer_all(|asked| self.find(&mut statement, asked.key).map_err(|error| named(error, asked.key)))
+            }
+            Err(error) => batch.answer_all(|asked| Err(named(failure(&error), asked.key))),
         }
     }
 

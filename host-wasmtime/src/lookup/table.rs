@@ -2,18 +2,19 @@
 
 mod csv_file;
 mod json_file;
+mod keyed_rows;
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
 };
 
-use bytes::Bytes;
 use futures::future::BoxFuture;
 use lookaside_core::{FailureKind, LookupError, Rows};
 
 use super::{KeyKind, KeyValue, LookupBatch, LookupProvider, read_key, write_key};
+use keyed_rows::{Candidate, KeyedRows};
 
 /// How a table file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,22 +66,15 @@ pub struct Table {
     columns: Vec<String>,
     /// The types that each key column's values have.
     kinds: Vec<BTreeSet<KeyKind>>,
-    rows: HashMap<Bytes, Vec<Bytes>>,
+    rows: KeyedRows,
     /// Whether texts in keys stand for whatever type the column has.
     untyped_keys: bool,
 }
 
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Table").field("name", &self.name).field("keys", &self.rows.len()).finish_non_exhaustive()
+        f.debug_struct("Table").field("name", &self.name).field("rows", &self.len()).finish_non_exhaustive()
     }
-}
-
-/// One row on its way into the table.
-struct Row {
-    /// None for null.
-    key: Vec<Option<KeyValue>>,
-    json: Bytes,
 }
 
 impl Table {
@@ -98,7 +92,7 @@ impl Table {
             key_columns: key_columns.to_vec(),
             columns: Vec::new(),
             kinds: vec![BTreeSet::new(); key_columns.len()],
-            rows: HashMap::new(),
+            rows: KeyedRows::default(),
             untyped_keys: false,
         };
         match format {
@@ -118,21 +112,13 @@ impl Table {
     /// How many rows can be found.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.rows.values().map(Vec::len).sum()
+        self.rows.len()
     }
 
     /// Whether none can.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    fn insert(&mut self, row: Row) {
-        let Some(key) = row.key.into_iter().collect::<Option<Vec<KeyValue>>>() else { return };
-        for (kinds, value) in self.kinds.iter_mut().zip(&key) {
-            kinds.insert(value.kind());
-        }
-        self.rows.entry(write_key(&key)).or_default().push(row.json);
+        self.rows.len() == 0
     }
 
     /// The rows of a key.
@@ -141,8 +127,16 @@ impl Table {
     ///
     /// A rejected lookup where the key has a type that its column never has: it could only miss.
     pub fn find(&self, key: &[u8]) -> Result<Rows, LookupError> {
-        if let Some(rows) = self.rows.get(key) {
-            return Ok(rows.iter().cloned().collect());
+        self.find_from(key, self.candidate(key))
+    }
+
+    fn candidate(&self, key: &[u8]) -> Candidate {
+        self.rows.candidates(std::iter::once(key))[0]
+    }
+
+    fn find_from(&self, key: &[u8], candidate: Candidate) -> Result<Rows, LookupError> {
+        if let Some(rows) = self.rows.find(key, candidate) {
+            return Ok(rows);
         }
         if self.is_empty() {
             return Ok(Rows::None);
@@ -171,8 +165,11 @@ impl Table {
             }
             changed = true;
         }
-        let rows = if changed { self.rows.get(&write_key(&values)) } else { None };
-        Ok(rows.map(|rows| rows.iter().cloned().collect()).unwrap_or_default())
+        if !changed {
+            return Ok(Rows::None);
+        }
+        let key = write_key(&values);
+        Ok(self.rows.find(&key, self.candidate(&key)).unwrap_or_default())
     }
 
     /// A text of an untyped stream as the type that its column has.
@@ -202,11 +199,19 @@ impl Table {
 impl LookupProvider for Table {
     /// Answers at once: the rows are in memory.
     fn lookup(&self, batch: LookupBatch) -> BoxFuture<'static, ()> {
-        batch.answer_all(|lookup| self.find(lookup.key()));
+        let mut candidates = self.rows.candidates(batch.rows().map(|asked| asked.key)).into_iter();
+        batch.answer_all(|asked| {
+            let candidate = candidates.next().unwrap_or_else(|| self.candidate(asked.key));
+            self.find_from(asked.key, candidate)
+        });
         Box::pin(std::future::ready(()))
     }
 
     fn columns(&self) -> Option<&[String]> {
         Some(&self.columns)
+    }
+
+    fn answers_at_once(&self) -> bool {
+        true
     }
 }

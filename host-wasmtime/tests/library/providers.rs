@@ -83,9 +83,9 @@ async fn a_lookup_that_is_dropped_fails_and_says_so() {
 #[tokio::test]
 async fn what_was_answered_before_a_panic_counts() {
     let provider = lookup::from_batch_fn(async |batch: LookupBatch| {
-        batch.answer_all(|lookup| {
-            assert_ne!(lookup.key(), "3", "the fourth one is one too many");
-            Ok(Rows::One(lookup.key().clone()))
+        batch.answer_all(|asked| {
+            assert_ne!(asked.key, b"3", "the fourth one is one too many");
+            Ok(Rows::One(asked.key.to_vec().into()))
         });
     });
     let joined = collect(Driver::new(&lenient(), provider).unwrap(), records(6)).await;
@@ -150,4 +150,18 @@ async fn answers_that_were_there_in_time_stand_though_the_driver_was_busy() {
 fn providers_are_objects() {
     fn takes(_: &dyn LookupProvider) {}
     takes(&lookup::from_fn(async |_| Ok(Rows::None)));
+}
+
+#[tokio::test]
+async fn what_is_in_memory_is_asked_without_a_task_and_may_panic() {
+    let thread = std::thread::current().id();
+    let provider = lookup::from_memory(move |key| {
+        assert_eq!(std::thread::current().id(), thread);
+        assert_ne!(key, b"3", "a bug in the provider");
+        Ok(if key == b"4" { Rows::None } else { Rows::from("row") })
+    });
+    let joined = collect(Driver::new(&lenient(), provider).unwrap(), records(6)).await;
+    let outcomes: Vec<Outcome> = joined.iter().map(|joined| joined.outcome).collect();
+    assert_eq!(outcomes[..3], [Outcome::Found; 3]);
+    assert_eq!(outcomes[3], Outcome::Failed);
 }

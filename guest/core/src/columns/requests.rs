@@ -57,24 +57,45 @@ impl RequestBatch {
     /// The lookups in order, where they are: nothing is copied.
     #[inline]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = RequestRow<'_>> {
-        (0..self.len()).map(|row| RequestRow {
+        (0..self.len()).map(|row| self.row(row))
+    }
+
+    /// Lookup `row`, where it is.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such row.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, row: usize) -> RequestRow<'_> {
+        RequestRow {
             id: RequestId(self.ids[row]),
             attempt: self.attempts[row],
             deadline: Instant(self.deadlines[row]),
             key: self.keys.slice(row),
             payload: self.payloads.as_ref().map(|payloads| payloads.slice(row)),
-        })
+        }
     }
 
     /// The lookups in order.
     pub fn iter(&self) -> impl Iterator<Item = Request> {
-        (0..self.len()).map(|row| Request {
+        (0..self.len()).map(|row| self.get(row))
+    }
+
+    /// Lookup `row`; its bytes stay where they are.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such row.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Request {
+        Request {
             id: RequestId(self.ids[row]),
             attempt: self.attempts[row],
             deadline: Instant(self.deadlines[row]),
             key: self.keys.get(row),
             payload: self.payloads.as_ref().map(|payloads| payloads.get(row)),
-        })
+        }
     }
 }
 

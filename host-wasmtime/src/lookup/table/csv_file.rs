@@ -2,41 +2,61 @@
 
 use std::path::Path;
 
-use bytes::Bytes;
-
-use super::{Row, Table, TableError};
-use crate::{json, lookup::KeyValue};
+use super::{Table, TableError, keyed_rows::KeyedRowsBuilder};
+use crate::{
+    json,
+    lookup::{KeyKind, KeyWriter},
+};
 
 /// Reads the rows of a file with a header; every cell becomes a JSON text.
 pub(super) fn read(table: &mut Table, path: &Path, delimiter: u8) -> Result<(), TableError> {
     let unreadable = |source| TableError::Unreadable { path: path.to_owned(), source };
     let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(file);
-    let bad = |error: csv::Error| bad_line(path, error);
-    let header = reader.headers().map_err(bad)?.clone();
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).buffer_capacity(128 << 10).from_reader(file);
+    let header = reader.headers().map_err(|error| bad_line(path, error))?.clone();
     let columns: Vec<String> = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
     let key_positions = positions(path, &columns, &table.key_columns)?;
+    let names: Vec<Vec<u8>> = columns.iter().map(|column| json::name(column)).collect();
 
-    let mut rows = Vec::new();
+    let mut rows = KeyedRowsBuilder::default();
+    // The cells of all keys: which type they have is known once all were seen.
+    let mut cells = String::new();
+    let mut cell_ends = Vec::new();
     let mut whole_numbers = vec![true; key_positions.len()];
-    for record in reader.records() {
-        let record = record.map_err(|error| bad_line(path, error))?;
-        let key: Vec<String> = key_positions.iter().map(|&position| record[position].to_owned()).collect();
-        for (whole, cell) in whole_numbers.iter_mut().zip(&key) {
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).map_err(|error| bad_line(path, error))? {
+        for (whole, &position) in whole_numbers.iter_mut().zip(&key_positions) {
+            let cell = &record[position];
             *whole &= cell.is_empty() || is_whole_number(cell);
+            cells.push_str(cell);
+            cell_ends.push(cells.len());
         }
-        rows.push((key, to_json(&columns, &record)));
+        rows.push_row(|row| json::write_texts(&names, record.iter(), row));
     }
-    for (key, json) in rows {
-        let key = (key.into_iter().zip(&whole_numbers))
-            .map(|(cell, &whole)| match (cell.is_empty(), whole) {
-                (true, _) => None,
-                (false, true) => Some(KeyValue::Number(cell)),
-                (false, false) => Some(KeyValue::Text(cell)),
-            })
-            .collect();
-        table.insert(Row { key, json });
+    let kinds: Vec<KeyKind> =
+        whole_numbers.iter().map(|&whole| if whole { KeyKind::Number } else { KeyKind::Text }).collect();
+    let width = key_positions.len();
+    for row in 0..rows.len() {
+        let key = || {
+            (row * width..(row + 1) * width)
+                .map(|cell| &cells[if cell == 0 { 0 } else { cell_ends[cell - 1] }..cell_ends[cell]])
+        };
+        let is_null = key().any(str::is_empty);
+        rows.push_key(|out| {
+            if !is_null {
+                let mut writer = KeyWriter::begin(out);
+                for ((cell, kind), seen) in key().zip(&kinds).zip(&mut table.kinds) {
+                    seen.insert(*kind);
+                    match kind {
+                        KeyKind::Number => writer.push_written(cell),
+                        _ => writer.push_text(cell),
+                    }
+                }
+                writer.end();
+            }
+        });
     }
+    table.rows = rows.build();
     table.columns = columns;
     Ok(())
 }
@@ -57,11 +77,6 @@ fn is_whole_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').filter(|digits| *digits != "0").unwrap_or(text);
     let first = digits.as_bytes().first();
     digits.bytes().all(|byte| byte.is_ascii_digit()) && first.is_some_and(|first| *first != b'0' || digits == "0")
-}
-
-fn to_json(columns: &[String], record: &csv::StringRecord) -> Bytes {
-    let cells = columns.iter().map(String::as_str).zip(record.iter().map(json::text));
-    Bytes::from(json::object(cells))
 }
 
 fn bad_line(path: &Path, error: csv::Error) -> TableError {

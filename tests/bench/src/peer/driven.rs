@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
+use bytes::Bytes;
 use futures::{FutureExt, stream};
 use lookaside::{
     Driver, EventTime, Input, LookupBatch, LookupProvider, Options, Order, Rows,
@@ -47,23 +48,19 @@ pub(super) fn delayed(arguments: &Arguments, options: &Options, records: u64) ->
 
 async fn provider(arguments: &Arguments) -> anyhow::Result<Arc<dyn LookupProvider>> {
     Ok(match arguments.workload {
-        Workload::W1 => Arc::new(lookup::from_batch_fn(|batch| {
-            found(batch);
-            std::future::ready(())
-        })),
+        Workload::W1 => Arc::new(lookup::from_memory(|_| Ok(Rows::One(Bytes::from_static(&FOUND))))),
         // The lookups of a batch began together, so one timer ends them all.
         Workload::W2 => {
             Arc::new(lookup::from_batch_fn(|batch| tokio::time::sleep(Duration::from_millis(2)).map(|()| found(batch))))
         }
         Workload::W3 => Arc::new(lookup::from_batch_fn(|batch| {
             let is_slow = |payload: &[u8]| number_in(payload) % 100 == 99;
-            let (slow, quick): (Vec<_>, Vec<_>) =
-                batch.into_iter().partition(|lookup| lookup.payload().is_some_and(|payload| is_slow(payload)));
+            let (slow, quick) = batch.partition(|asked| asked.payload.is_some_and(is_slow));
             async move {
                 tokio::time::sleep(Duration::from_millis(1)).await;
-                found(quick.into_iter().collect());
+                found(quick);
                 tokio::time::sleep(Duration::from_millis(49)).await;
-                found(slow.into_iter().collect());
+                found(slow);
             }
         })),
         Workload::W4 => {
@@ -76,5 +73,5 @@ async fn provider(arguments: &Arguments) -> anyhow::Result<Arc<dyn LookupProvide
 }
 
 fn found(batch: LookupBatch) {
-    batch.answer_all(|_| Ok(Rows::One(bytes::Bytes::from_static(&FOUND))));
+    batch.answer_all(|_| Ok(Rows::One(Bytes::from_static(&FOUND))));
 }
