@@ -9,8 +9,6 @@ use std::{
     time::Instant,
 };
 
-use tokio::sync::mpsc;
-
 use super::{
     arguments::{EnrichArguments, StatsFormat},
     exit::{CliError, ExitStatus},
@@ -19,12 +17,10 @@ use super::{
     reading::{self, Outbox, ReadCounts, Reading, Watermarks},
     stalls,
     summary::Summary,
-    writing::{self, WriteCounts},
+    writing::{self, WriteCounts, Written},
 };
 use crate::{
     Driver, DriverError, LookupProvider, OperatorComponent, OperatorError, Stats,
-    columns::OutputBatch,
-    driver::Enriched,
     join::{RecordReader, RowsShape, Shape, Target},
     sink::SinkError,
     source::{self, Format, SourceError},
@@ -55,23 +51,22 @@ pub(super) fn run(arguments: &EnrichArguments, quiet: bool) -> Result<ExitStatus
     let no_thread =
         |error| CliError::environment(format!("cannot start a thread: {error}"), "raise the limit on threads");
     let start = Instant::now();
-    let writer = writing::start(shape.clone(), sink).map_err(no_thread)?;
     let counts = Arc::new(ReadCounts::default());
     let reading = reading(arguments, in_format, &shape);
     let reader = reading::start(reading, bytes, outbox, Arc::clone(&counts)).map_err(no_thread)?;
-    let mut enriched = driver.enrich_chunks(input);
-    let handle = enriched.handle();
+    let joined = driver.enrich_chunks(input);
+    let handle = joined.handle();
+    let writer = writing::start(shape, sink, joined, runtime.handle().clone()).map_err(no_thread)?;
 
     let explained =
         runtime.spawn(stalls::explain(handle.clone(), Arc::clone(&counts), arguments.operator.explain_stalls));
     let data_on_stdout = is_stdout(&arguments.writing.output);
     let progress = (!quiet).then(|| Progress::start(Arc::clone(&counts), handle.clone(), data_on_stdout)).flatten();
-    let moved = runtime.block_on(move_outputs(&mut enriched, writer.batches));
+    let Written { counts: written, run } = join(writer);
     explained.abort();
     drop(progress);
-    drop(enriched);
 
-    let written = match join(writer.thread) {
+    let written = match written {
         Err(error) if error.is_closed_pipe() => return Ok(ExitStatus::Done),
         written => written.map_err(|error| unwritable(&arguments.writing.output, &error))?,
     };
@@ -80,24 +75,9 @@ pub(super) fn run(arguments: &EnrichArguments, quiet: bool) -> Result<ExitStatus
     if let Some(format) = arguments.writing.stats.or(for_people) {
         summary.tell(format);
     }
-    moved.map_err(driver_error)?;
+    run.map_err(driver_error)?;
     join(reader).map_err(|error| bad_input(&arguments.input, &error))?;
     Ok(if summary.is_incomplete() { ExitStatus::Incomplete } else { ExitStatus::Done })
-}
-
-/// Hands batches from the driver to the writer until either ends.
-async fn move_outputs(enriched: &mut Enriched, batches: mpsc::Sender<OutputBatch>) -> Result<(), DriverError> {
-    loop {
-        let batch = tokio::select! {
-            batch = enriched.next_batch() => batch?,
-            // The writer failed; it says why.
-            () = batches.closed() => return Ok(()),
-        };
-        let Some(batch) = batch else { return Ok(()) };
-        if batches.send(batch).await.is_err() {
-            return Ok(());
-        }
-    }
 }
 
 fn join<T>(thread: JoinHandle<T>) -> T {

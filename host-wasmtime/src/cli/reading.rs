@@ -3,21 +3,21 @@
 use std::{
     io::BufRead,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread::JoinHandle,
 };
 
 use futures::Stream;
-use lookaside_core::EventTime;
+use lookaside_core::{EventTime, columns::RecordBatchBuilder};
 use tokio::sync::mpsc;
 
 use super::arguments::OnBadRecord;
 use crate::{
     Input,
     join::RecordReader,
-    source::{Format, Source, SourceError},
+    source::{Format, Source, SourceError, SourceRecord},
 };
 
 /// Records in a chunk at most.
@@ -52,8 +52,28 @@ pub(super) struct ReadCounts {
 /// Records on their way to the driver: those read since the last chunk.
 #[derive(Clone)]
 pub(super) struct Outbox {
-    pending: Arc<Mutex<Vec<Input>>>,
+    pending: Arc<Mutex<Pending>>,
     chunks: mpsc::Sender<Vec<Input>>,
+}
+
+#[derive(Default)]
+struct Pending {
+    inputs: Vec<Input>,
+    /// Elements in it, each record of a batch counted.
+    elements: usize,
+}
+
+impl Pending {
+    /// The batch that the next record goes into.
+    fn records(&mut self) -> &mut RecordBatchBuilder {
+        if !matches!(self.inputs.last(), Some(Input::Records(_))) {
+            self.inputs.push(Input::Records(RecordBatchBuilder::default()));
+        }
+        match self.inputs.last_mut() {
+            Some(Input::Records(records)) => records,
+            _ => unreachable!("it was put there"),
+        }
+    }
 }
 
 impl Outbox {
@@ -72,16 +92,31 @@ impl Outbox {
 
     /// Passes on what waits; says whether anybody still takes it.
     fn flush(&self) -> bool {
-        let chunk = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        let chunk = std::mem::take(&mut *self.lock()).inputs;
         chunk.is_empty() && !self.chunks.is_closed() || self.chunks.blocking_send(chunk).is_ok()
     }
 
     fn put(&self, input: Input) -> bool {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        pending.push(input);
-        let full = pending.len() >= CHUNK;
+        let mut pending = self.lock();
+        pending.inputs.push(input);
+        pending.elements += 1;
+        let full = pending.elements >= CHUNK;
         drop(pending);
         !full || self.flush()
+    }
+
+    /// Has `append` append a record, where it can; says whether anybody still takes it.
+    fn put_record<T, E>(&self, append: impl FnOnce(&mut RecordBatchBuilder) -> Result<T, E>) -> Result<(T, bool), E> {
+        let mut pending = self.lock();
+        let appended = append(pending.records())?;
+        pending.elements += 1;
+        let full = pending.elements >= CHUNK;
+        drop(pending);
+        Ok((appended, !full || self.flush()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -113,13 +148,14 @@ fn read(
     while reading.limit.is_none_or(|limit| records < limit) {
         let record = match source.next() {
             Ok(None) => break,
-            Ok(Some(text)) => (reading.reader.read(text.text))
-                .map_err(|bad| SourceError::BadRecord { line: text.line, reason: bad.to_string() }),
+            Ok(Some(SourceRecord { text, line })) => outbox
+                .put_record(|records| reading.reader.read(text, records))
+                .map_err(|bad| SourceError::BadRecord { line, reason: bad.to_string() }),
             Err(error) => Err(error),
         };
         records += 1;
         counts.records.store(records, Ordering::Relaxed);
-        let record = match record {
+        let (event_time, is_taken) = match record {
             Ok(record) => record,
             Err(SourceError::BadRecord { line, reason }) if reading.on_bad_record == OnBadRecord::Skip => {
                 tracing::info!("skipped line {line}: {reason}");
@@ -128,10 +164,10 @@ fn read(
             }
             Err(error) => return Err(error),
         };
-        latest = latest.max(record.event_time);
-        if !outbox.put(Input::Record(record)) {
+        if !is_taken {
             return Ok(());
         }
+        latest = latest.max(event_time);
         if let Some(watermarks) = &reading.watermarks
             && records.is_multiple_of(watermarks.every)
         {

@@ -149,7 +149,7 @@ pub struct Enriched {
 }
 
 impl Enriched {
-    /// The next elements; none at the end.
+    /// The next elements; none at the end. Nothing is lost where the future is dropped before it ends.
     ///
     /// # Errors
     ///
@@ -162,12 +162,12 @@ impl Enriched {
         if let Some(outputs) = self.outputs.recv().await {
             return Ok(Some(outputs));
         }
-        match self.task.take() {
-            None => Ok(None),
-            Some(task) => match task.await {
-                Ok(ended) => Ok(ended.map(|()| None)?),
-                Err(error) => std::panic::resume_unwind(error.into_panic()),
-            },
+        let Some(task) = &mut self.task else { return Ok(None) };
+        let ended = task.await;
+        self.task = None;
+        match ended {
+            Ok(ended) => Ok(ended.map(|()| None)?),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
 

@@ -35,14 +35,14 @@ impl FieldPath {
     }
 
     /// Whether a field of the record itself may begin this path.
-    fn begins_with(&self, name: &str) -> bool {
+    pub(super) fn begins_with(&self, name: &str) -> bool {
         self.text == name || self.names[0] == name
     }
 
     /// The value at this path, where the record has `fields`; of equal names the last.
     ///
     /// A field whose name is the whole path, dots included, comes first.
-    pub(super) fn find<'a>(&self, fields: &[(Cow<'a, str>, &'a RawValue)]) -> Option<&'a RawValue> {
+    pub(super) fn find<'a>(&self, fields: &[Field<'a>]) -> Option<&'a RawValue> {
         let field = |name: &str| fields.iter().rev().find(|(field, _)| field == name).map(|(_, value)| *value);
         if let Some(value) = field(&self.text) {
             return Some(value);
@@ -56,23 +56,35 @@ impl FieldPath {
     }
 }
 
-/// The fields of an object that are of interest, as they are written.
-pub(super) struct Interesting<'p> {
-    pub(super) paths: &'p [&'p FieldPath],
-    /// Whether a field with this name is to be reported too.
-    pub(super) also: &'p dyn Fn(&str) -> bool,
+/// A field's name and its value, as it is written.
+pub(super) type Field<'a> = (Cow<'a, str>, &'a RawValue);
+
+/// The fields of an object whose names are wanted, as they are written.
+pub(super) fn fields<'a>(json: &'a str, wanted: &dyn Fn(&str) -> bool) -> serde_json::Result<Vec<Field<'a>>> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let fields = Wanted(wanted).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(fields)
 }
 
-impl<'de> DeserializeSeed<'de> for &Interesting<'_> {
-    type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+/// All fields of an object, as they are written.
+pub(crate) fn all_fields(json: &str) -> serde_json::Result<Vec<Field<'_>>> {
+    fields(json, &|_| true)
+}
+
+/// Says which fields are wanted.
+struct Wanted<'w>(&'w dyn Fn(&str) -> bool);
+
+impl<'de> DeserializeSeed<'de> for Wanted<'_> {
+    type Value = Vec<Field<'de>>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for &Interesting<'_> {
-    type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+impl<'de> Visitor<'de> for Wanted<'_> {
+    type Value = Vec<Field<'de>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON object")
@@ -81,7 +93,7 @@ impl<'de> Visitor<'de> for &Interesting<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut fields = Vec::new();
         while let Some(Name(name)) = map.next_key()? {
-            if self.paths.iter().any(|path| path.begins_with(&name)) || (self.also)(&name) {
+            if (self.0)(&name) {
                 fields.push((name, map.next_value()?));
             } else {
                 map.next_value::<IgnoredAny>()?;
@@ -94,12 +106,3 @@ impl<'de> Visitor<'de> for &Interesting<'_> {
 /// A field's name; borrowed where it has no escapes.
 #[derive(serde::Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// All fields of an object, as they are written.
-pub(crate) fn all_fields(json: &str) -> serde_json::Result<Vec<(Cow<'_, str>, &RawValue)>> {
-    let all = Interesting { paths: &[], also: &|_| true };
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    let fields = (&all).deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    Ok(fields)
-}

@@ -1,18 +1,13 @@
 //! From a record's text to a record with a key.
 
-use bytes::Bytes;
-use lookaside_core::{EventTime, Record};
-use serde::de::DeserializeSeed;
+use lookaside_core::{EventTime, columns::RecordBatchBuilder};
 use serde_json::value::RawValue;
 
 use super::{
     EventTimeFormat, FieldPath,
-    fields::{Interesting, all_fields},
+    fields::{Field, all_fields, fields},
 };
-use crate::{
-    json,
-    lookup::{KeyValue, write_key},
-};
+use crate::{json, lookup::KeyWriter};
 
 /// A record's text cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,22 +30,22 @@ pub struct RecordReader {
 }
 
 impl RecordReader {
-    /// The record that `text` writes, with the text as its payload, on one line.
+    /// Appends the record that `text` writes to `records`, with the text as its payload, on one line; gives its event
+    /// time.
     ///
     /// # Errors
     ///
-    /// [`BadField`] where the text is no JSON object, a key is no scalar, or the event time is none.
-    pub fn read(&self, text: Vec<u8>) -> Result<Record, BadField> {
-        let text = String::from_utf8(text).map_err(|_| BadField("it is no UTF-8".into()))?;
-        let paths: Vec<&FieldPath> =
-            self.key.iter().chain(&self.order_key).chain(self.event_time.iter().map(|(path, _)| path)).collect();
+    /// [`BadField`] where the text is no JSON object, a key is no scalar, or the event time is none; nothing is
+    /// appended then.
+    pub fn read(&self, text: &[u8], records: &mut RecordBatchBuilder) -> Result<EventTime, BadField> {
+        let text = std::str::from_utf8(text).map_err(|_| BadField("it is no UTF-8".into()))?;
         let replaced = |name: &str| self.replaced.iter().any(|field| field == name);
-        let interesting = Interesting { paths: &paths, also: &replaced };
-        let mut deserializer = serde_json::Deserializer::from_str(&text);
-        let fields = (&interesting)
-            .deserialize(&mut deserializer)
-            .and_then(|fields| deserializer.end().map(|()| fields))
-            .map_err(|error| BadField(expected_object(&error)))?;
+        let event_time_path = self.event_time.iter().map(|(path, _)| path);
+        let wanted = |name: &str| {
+            let mut paths = self.key.iter().chain(&self.order_key).chain(event_time_path.clone());
+            paths.any(|path| path.begins_with(name)) || replaced(name)
+        };
+        let fields = fields(text, &wanted).map_err(|error| BadField(expected_object(&error)))?;
 
         let key = self.key_of(&self.key, &fields)?;
         let order_key = if self.order_key.is_empty() { None } else { self.key_of(&self.order_key, &fields)? };
@@ -62,46 +57,39 @@ impl RecordReader {
             }
         };
         let has_replaced = fields.iter().any(|(name, _)| replaced(name));
-        let payload = if has_replaced { without(&text, replaced)? } else { on_one_line(text) };
-        Ok(Record { event_time, key, order_key, payload })
+        let payload = if has_replaced { without(text, replaced)?.into() } else { json::on_one_line(text) };
+        records.push_row(event_time, key.as_deref(), order_key.as_deref(), payload.as_bytes());
+        Ok(event_time)
     }
 
     /// The key that these fields make; none where one of them is null or absent.
-    fn key_of(
-        &self,
-        paths: &[FieldPath],
-        fields: &[(std::borrow::Cow<'_, str>, &RawValue)],
-    ) -> Result<Option<Bytes>, BadField> {
-        let mut values = Vec::with_capacity(paths.len());
+    fn key_of(&self, paths: &[FieldPath], fields: &[Field<'_>]) -> Result<Option<Vec<u8>>, BadField> {
+        let mut key = Vec::new();
+        let mut writer = KeyWriter::begin(&mut key);
         for path in paths {
-            let Some(value) = path.find(fields).filter(|value| value.get() != "null") else { return Ok(None) };
-            match KeyValue::from_json(value.get()) {
-                Some(KeyValue::Text(text)) if self.empty_is_null && text.is_empty() => return Ok(None),
-                Some(value) => values.push(value),
-                None => {
-                    let kind = if value.get().starts_with(['{', '[']) { "an object or array" } else { "no valid text" };
-                    return Err(BadField(format!(
-                        "the key in `{path}` is {kind}; a text, number, boolean or null was expected"
-                    )));
-                }
+            let Some(value) = path.find(fields).map(RawValue::get).filter(|&value| value != "null") else {
+                return Ok(None);
+            };
+            if self.empty_is_null && value == "\"\"" {
+                return Ok(None);
+            }
+            if writer.push_json(value).is_none() {
+                let kind = if value.starts_with(['{', '[']) { "an object or array" } else { "no valid text" };
+                return Err(BadField(format!(
+                    "the key in `{path}` is {kind}; a text, number, boolean or null was expected"
+                )));
             }
         }
-        Ok(Some(write_key(&values)))
-    }
-}
-
-fn on_one_line(text: String) -> Bytes {
-    match json::on_one_line(&text) {
-        std::borrow::Cow::Owned(line) => line.into(),
-        std::borrow::Cow::Borrowed(_) => text.into(),
+        writer.end();
+        Ok(Some(key))
     }
 }
 
 /// The object without the fields that make way; the other values stay as they are written.
-fn without(text: &str, replaced: impl Fn(&str) -> bool) -> Result<Bytes, BadField> {
+fn without(text: &str, replaced: impl Fn(&str) -> bool) -> Result<String, BadField> {
     let fields = all_fields(text).map_err(|error| BadField(expected_object(&error)))?;
     let kept = fields.iter().filter(|(name, _)| !replaced(name));
-    Ok(json::object(kept.map(|(name, value)| (name.as_ref(), json::on_one_line(value.get()).into_owned()))).into())
+    Ok(json::object(kept.map(|(name, value)| (name.as_ref(), json::on_one_line(value.get()).into_owned()))))
 }
 
 fn expected_object(error: &serde_json::Error) -> String {
@@ -116,6 +104,9 @@ fn expected_object(error: &serde_json::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use lookaside_core::Record;
+
     use super::*;
 
     fn reader(key: &[&str]) -> RecordReader {
@@ -128,8 +119,14 @@ mod tests {
         }
     }
 
+    fn read(paths: &[&str], text: &str) -> Record {
+        let mut records = RecordBatchBuilder::default();
+        reader(paths).read(text.as_bytes(), &mut records).unwrap();
+        records.build().iter().next().unwrap()
+    }
+
     fn key(paths: &[&str], text: &str) -> Option<Bytes> {
-        reader(paths).read(text.into()).unwrap().key
+        read(paths, text).key
     }
 
     #[test]
@@ -153,20 +150,22 @@ mod tests {
     fn what_nobody_names_stays_as_it_is_written() {
         let text =
             r#"{"big":9007199254740993,"dec":1.10,"huge":1e400,"neg":-0,"z":1,"a":"\u00e9\/\ud800", "s" : [ 1 ]}"#;
-        assert_eq!(reader(&["z"]).read(text.into()).unwrap().payload, text);
+        assert_eq!(read(&["z"], text).payload, text);
     }
 
     #[test]
     fn fields_that_the_join_sets_make_way() {
         let text = r#"{"found":{"old":1},"n":1.10,"a":"x"}"#;
-        assert_eq!(reader(&["a"]).read(text.into()).unwrap().payload, r#"{"n":1.10,"a":"x"}"#);
+        assert_eq!(read(&["a"], text).payload, r#"{"n":1.10,"a":"x"}"#);
     }
 
     #[test]
     fn bad_records_say_what_was_expected() {
         for text in ["7", "[]", "{", r#"{"a":1}}"#, r#"{"a":[1]}"#, r#"{"a":{}}"#, "nul", r#"{"a" 1}"#] {
-            assert!(reader(&["a"]).read(text.into()).is_err(), "{text}");
+            let mut records = RecordBatchBuilder::default();
+            assert!(reader(&["a"]).read(text.as_bytes(), &mut records).is_err(), "{text}");
+            assert!(records.is_empty(), "{text}");
         }
-        assert!(reader(&["a"]).read(b"{\"a\":\"\xff\"}".to_vec()).is_err());
+        assert!(reader(&["a"]).read(b"{\"a\":\"\xff\"}", &mut RecordBatchBuilder::default()).is_err());
     }
 }

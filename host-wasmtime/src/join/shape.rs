@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lookaside_core::{JoinedRecord, Outcome};
+use lookaside_core::{Outcome, columns::JoinedRow};
 
 use super::fields::all_fields;
 use crate::json;
@@ -65,30 +65,23 @@ impl Shape {
     /// # Errors
     ///
     /// [`BadRow`] where a row is to be taken apart and is no JSON object.
-    pub fn write(&self, joined: &JoinedRecord, out: &mut Vec<u8>) -> Result<(), BadRow> {
-        let payload = joined.record.payload.trim_ascii_end();
+    pub fn write(&self, joined: &JoinedRow<'_>, out: &mut Vec<u8>) -> Result<(), BadRow> {
+        let payload = joined.payload.trim_ascii_end();
         let open = payload.strip_suffix(b"}").unwrap_or(payload).trim_ascii_end();
         out.extend_from_slice(open);
-        let mut first = open.trim_ascii_start() == b"{";
-        let mut field = |name: &str, value: &[u8]| {
-            if !std::mem::take(&mut first) {
-                out.push(b',');
-            }
-            out.extend_from_slice(json::text(name).as_bytes());
-            out.push(b':');
-            out.extend_from_slice(value);
-        };
+        let mut fields = Fields { is_first: open.trim_ascii_start() == b"{", out };
         let failed = matches!(joined.outcome, Outcome::Failed | Outcome::TimedOut);
-        let rows = if failed { &[] } else { joined.rows.as_slice() };
+        let mut rows = joined.rows().filter(|_| !failed);
         match (&self.target, self.rows) {
-            (Target::Field(name), RowsShape::First) => field(name, rows.first().map_or(&b"null"[..], |row| row)),
+            (Target::Field(name), RowsShape::First) => fields.push(name, rows.next().unwrap_or(b"null")),
             (Target::Field(name), RowsShape::All) => {
-                field(name, &[b"[", rows.join(&b","[..]).as_slice(), b"]"].concat())
+                let rows: Vec<&[u8]> = rows.collect();
+                fields.push(name, &[b"[", rows.join(&b","[..]).as_slice(), b"]"].concat());
             }
-            (Target::Merge(prefix), _) => self.merge(prefix, rows.first().map(|row| &row[..]), joined, &mut field)?,
+            (Target::Merge(prefix), _) => self.merge(prefix, rows.next(), joined, &mut fields)?,
         }
         if failed {
-            field(&self.error_field(), error(joined).as_bytes());
+            fields.push(&self.error_field(), error(joined).as_bytes());
         }
         out.push(b'}');
         Ok(())
@@ -98,22 +91,22 @@ impl Shape {
         &self,
         prefix: &str,
         row: Option<&[u8]>,
-        joined: &JoinedRecord,
-        field: &mut impl FnMut(&str, &[u8]),
+        joined: &JoinedRow<'_>,
+        merged: &mut Fields<'_>,
     ) -> Result<(), BadRow> {
         let bad = |reason: String| BadRow {
-            key: joined.record.key.as_ref().map_or(String::new(), |key| String::from_utf8_lossy(key).into_owned()),
+            key: joined.key.map_or(String::new(), |key| String::from_utf8_lossy(key).into_owned()),
             reason,
         };
         let row = std::str::from_utf8(row.unwrap_or(b"{}")).map_err(|error| bad(error.to_string()))?;
         let fields = all_fields(row).map_err(|error| bad(error.to_string()))?;
         let mut set = BTreeSet::new();
         for (name, value) in &fields {
-            field(&format!("{prefix}{name}"), value.get().as_bytes());
+            merged.push(&format!("{prefix}{name}"), value.get().as_bytes());
             set.insert(name.as_ref());
         }
         for column in self.columns.iter().filter(|column| !set.contains(column.as_str())) {
-            field(&format!("{prefix}{column}"), b"null");
+            merged.push(&format!("{prefix}{column}"), b"null");
         }
         Ok(())
     }
@@ -126,10 +119,27 @@ impl Shape {
     }
 }
 
+/// Fields that follow those of the record.
+struct Fields<'a> {
+    is_first: bool,
+    out: &'a mut Vec<u8>,
+}
+
+impl Fields<'_> {
+    fn push(&mut self, name: &str, value: &[u8]) {
+        if !std::mem::take(&mut self.is_first) {
+            self.out.push(b',');
+        }
+        json::write_text(name, self.out);
+        self.out.push(b':');
+        self.out.extend_from_slice(value);
+    }
+}
+
 /// Why a record has no rows: its outcome, attempts and message.
-fn error(joined: &JoinedRecord) -> String {
+fn error(joined: &JoinedRow<'_>) -> String {
     let outcome = if joined.outcome == Outcome::TimedOut { "timed out" } else { "failed" };
-    let message = joined.rows.as_slice().first().map(|row| String::from_utf8_lossy(row)).unwrap_or_default();
+    let message = joined.rows().next().map(String::from_utf8_lossy).unwrap_or_default();
     let fields = [
         ("outcome", json::text(outcome)),
         ("attempts", joined.attempts.to_string()),
@@ -140,14 +150,16 @@ fn error(joined: &JoinedRecord) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lookaside_core::{Record, Rows};
+    use lookaside_core::{Element, JoinedRecord, Record, Rows, columns::OutputBatchBuilder};
 
     use super::*;
 
     fn write(shape: &Shape, payload: &'static str, outcome: Outcome, rows: Rows) -> String {
         let joined = JoinedRecord { record: Record::new("k", payload), outcome, rows, attempts: 2 };
+        let mut outputs = OutputBatchBuilder::default();
+        outputs.push(&Element::Joined(joined));
         let mut out = Vec::new();
-        shape.write(&joined, &mut out).unwrap();
+        shape.write(&outputs.build().joined().next().unwrap(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

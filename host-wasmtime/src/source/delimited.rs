@@ -9,50 +9,52 @@ use crate::json;
 
 pub(super) struct Delimited {
     reader: Reader<Box<dyn BufRead + Send>>,
-    header: Option<Vec<String>>,
+    /// The fields' names as JSON; none before the header is read.
+    names: Option<Vec<Vec<u8>>>,
     record: StringRecord,
+    text: Vec<u8>,
 }
 
 impl Delimited {
     pub(super) fn new(input: Box<dyn BufRead + Send>, delimiter: u8) -> Self {
         let reader = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(input);
-        Self { reader, header: None, record: StringRecord::new() }
+        Self { reader, names: None, record: StringRecord::new(), text: Vec::new() }
     }
 
-    fn header(&mut self) -> Result<Vec<String>, SourceError> {
-        if let Some(header) = &self.header {
-            return Ok(header.clone());
-        }
-        let names = self.reader.headers().map_err(broken)?;
-        let header: Vec<String> = names.iter().map(str::to_owned).collect();
+    fn read_header(&mut self) -> Result<Vec<Vec<u8>>, SourceError> {
+        let header: Vec<&str> = self.reader.headers().map_err(broken)?.iter().collect();
         if let Some(twice) =
             header.iter().enumerate().find_map(|(number, name)| header[..number].contains(name).then_some(name))
         {
             return Err(SourceError::Broken { line: 1, reason: format!("the header names `{twice}` twice") });
         }
-        self.header = Some(header.clone());
-        Ok(header)
+        Ok(header.into_iter().map(json::name).collect())
     }
 }
 
 impl Source for Delimited {
-    fn next(&mut self) -> Result<Option<SourceRecord>, SourceError> {
-        let header = self.header()?;
+    fn next(&mut self) -> Result<Option<SourceRecord<'_>>, SourceError> {
+        let names = match self.names.take() {
+            Some(names) => names,
+            None => self.read_header()?,
+        };
+        let names = self.names.insert(names);
         match self.reader.read_record(&mut self.record) {
             Ok(false) => return Ok(None),
             Ok(true) => {}
             Err(error) => return Err(bad_record(error)),
         }
         let line = self.record.position().map_or(0, csv::Position::line);
-        if self.record.len() != header.len() {
-            let (expected, got) = (header.len(), self.record.len());
+        if self.record.len() != names.len() {
+            let (expected, got) = (names.len(), self.record.len());
             return Err(SourceError::BadRecord {
                 line,
                 reason: format!("{got} values where the header has {expected}"),
             });
         }
-        let cells = header.iter().map(String::as_str).zip(self.record.iter().map(json::text));
-        Ok(Some(SourceRecord { text: json::object(cells).into_bytes(), line }))
+        self.text.clear();
+        json::write_texts(names, self.record.iter(), &mut self.text);
+        Ok(Some(SourceRecord { text: &self.text, line }))
     }
 }
 

@@ -11,6 +11,7 @@ pub(super) struct JsonArray {
     input: Box<dyn BufRead + Send>,
     line: u64,
     place: Place,
+    text: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,7 @@ enum Place {
 
 impl JsonArray {
     pub(super) fn new(input: Box<dyn BufRead + Send>) -> Self {
-        Self { input, line: 1, place: Place::Before }
+        Self { input, line: 1, place: Place::Before, text: Vec::new() }
     }
 
     /// The next byte that is no white space, left in the input.
@@ -57,9 +58,9 @@ impl JsonArray {
     }
 
     /// Reads up to the `,` or `]` that ends the element, which is left in the input.
-    fn element(&mut self) -> Result<SourceRecord, SourceError> {
+    fn element(&mut self) -> Result<SourceRecord<'_>, SourceError> {
         let line = self.line;
-        let mut text = Vec::new();
+        self.text.clear();
         let (mut depth, mut in_text, mut escaped) = (0_u32, false, false);
         let mut length = 0;
         loop {
@@ -84,7 +85,7 @@ impl JsonArray {
             self.line += memchr::memchr_iter(b'\n', part).count() as u64;
             length += part.len();
             if length <= MAX_RECORD_BYTES {
-                text.extend_from_slice(part);
+                self.text.extend_from_slice(part);
             }
             let used = part.len();
             self.input.consume(used);
@@ -96,13 +97,12 @@ impl JsonArray {
         if length > MAX_RECORD_BYTES {
             return Err(too_long(line));
         }
-        text.truncate(text.trim_ascii_end().len());
-        Ok(SourceRecord { text, line })
+        Ok(SourceRecord { text: self.text.trim_ascii_end(), line })
     }
 }
 
 impl Source for JsonArray {
-    fn next(&mut self) -> Result<Option<SourceRecord>, SourceError> {
+    fn next(&mut self) -> Result<Option<SourceRecord<'_>>, SourceError> {
         if self.place == Place::Done {
             return Ok(None);
         }
@@ -150,7 +150,7 @@ mod tests {
         let mut source = JsonArray::new(Box::new(BufReader::with_capacity(3, Cursor::new(json.to_owned()))));
         let mut elements = Vec::new();
         while let Some(record) = source.next().map_err(|error| error.to_string())? {
-            elements.push((String::from_utf8(record.text).unwrap(), record.line));
+            elements.push((String::from_utf8(record.text.to_vec()).unwrap(), record.line));
         }
         Ok(elements)
     }

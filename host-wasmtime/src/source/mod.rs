@@ -60,10 +60,10 @@ impl Format {
 }
 
 /// One record as it was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceRecord {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceRecord<'a> {
     /// A text that should be a JSON object; it was not looked into.
-    pub text: Vec<u8>,
+    pub text: &'a [u8],
     /// The line that it begins on, from 1.
     pub line: u64,
 }
@@ -100,7 +100,7 @@ pub trait Source: Send {
     /// # Errors
     ///
     /// [`SourceError`]; only after [`SourceError::BadRecord`] does it make sense to go on.
-    fn next(&mut self) -> Result<Option<SourceRecord>, SourceError>;
+    fn next(&mut self) -> Result<Option<SourceRecord<'_>>, SourceError>;
 }
 
 fn too_long(line: u64) -> SourceError {

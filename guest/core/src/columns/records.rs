@@ -147,14 +147,18 @@ impl RecordBatchBuilder {
 
     /// Appends one record.
     pub fn push(&mut self, record: &Record) {
+        self.push_row(record.event_time, record.key.as_deref(), record.order_key.as_deref(), &record.payload);
+    }
+
+    /// Appends one record, by its parts; an empty order key is none.
+    pub fn push_row(&mut self, event_time: EventTime, key: Option<&[u8]>, order_key: Option<&[u8]>, payload: &[u8]) {
         let row = self.len();
-        self.event_times.push(record.event_time.0);
-        let key = record.key.as_deref();
+        self.event_times.push(event_time.0);
         if key.is_none() {
             self.keyless.push(row as u32);
         }
         self.keys.push(key.unwrap_or_default());
-        let order_key = record.order_key.as_deref().unwrap_or_default();
+        let order_key = order_key.unwrap_or_default();
         if !order_key.is_empty() && self.order_keys.is_none() {
             // The records before it have none.
             self.order_keys = Some(ByteStringsBuilder::empty_strings(row));
@@ -162,7 +166,7 @@ impl RecordBatchBuilder {
         if let Some(order_keys) = &mut self.order_keys {
             order_keys.push(order_key);
         }
-        self.payloads.push(&record.payload);
+        self.payloads.push(payload);
     }
 
     /// `count` records from `first` on, copied.
