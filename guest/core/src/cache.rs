@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::{
     Instant, Rows,
+    hashed_key::HashedKey,
     slots::{Slot, Slots},
 };
 
@@ -43,7 +44,7 @@ impl CacheOptions {
 #[derive(Debug, Clone)]
 pub(crate) struct Cache {
     options: CacheOptions,
-    by_key: BTreeMap<Bytes, Slot>,
+    by_key: BTreeMap<HashedKey, Slot>,
     entries: Slots<Entry>,
     /// The entry that was used last, and the one that was not used for longest.
     newest: Option<Slot>,
@@ -54,7 +55,7 @@ pub(crate) struct Cache {
 
 #[derive(Debug, Clone)]
 struct Entry {
-    key: Bytes,
+    key: HashedKey,
     rows: Rows,
     expires: Instant,
     used: Instant,
@@ -65,7 +66,7 @@ struct Entry {
 
 impl Entry {
     fn bytes(&self) -> u64 {
-        self.key.len() as u64 + self.rows.held_bytes() + ENTRY_BYTES
+        self.key.key.len() as u64 + self.rows.held_bytes() + ENTRY_BYTES
     }
 }
 
@@ -76,7 +77,7 @@ impl Cache {
     }
 
     /// The rows that were found for `key`, none of them for a miss; nothing where it must be looked up.
-    pub(crate) fn get(&mut self, key: &Bytes, now: Instant) -> Option<Rows> {
+    pub(crate) fn get(&mut self, key: &HashedKey, now: Instant) -> Option<Rows> {
         let slot = *self.by_key.get(key)?;
         let entry = &self.entries[slot];
         let idle_until = self.options.expire_after_access.map_or(Instant::NEVER, |idle| entry.used.after(idle));
@@ -91,7 +92,7 @@ impl Cache {
     }
 
     /// Keeps the answer to `key`, in place of an older one.
-    pub(crate) fn put(&mut self, key: &Bytes, rows: &Rows, now: Instant) {
+    pub(crate) fn put(&mut self, key: &HashedKey, rows: &Rows, now: Instant) {
         if let Some(&slot) = self.by_key.get(key) {
             self.remove(slot);
         }
@@ -101,7 +102,7 @@ impl Cache {
             (false, _) => self.options.expire_after_write.map_or(Instant::NEVER, |duration| now.after(duration)),
         };
         // Copies: a slice would keep the whole batch that it came in.
-        let key = Bytes::copy_from_slice(key);
+        let key = key.copied();
         let rows = rows.as_slice().iter().map(|row| Bytes::copy_from_slice(row)).collect();
         let entry = Entry { key, rows, expires, used: now, newer: None, older: None };
         let bytes = entry.bytes();
@@ -175,11 +176,15 @@ mod tests {
     }
 
     fn put(cache: &mut Cache, key: &'static str, now: u64) {
-        cache.put(&Bytes::from_static(key.as_bytes()), &Rows::from("r"), Instant(now));
+        cache.put(&hashed(key), &Rows::from("r"), Instant(now));
+    }
+
+    fn hashed(key: &str) -> HashedKey {
+        HashedKey::new(Bytes::copy_from_slice(key.as_bytes()))
     }
 
     fn kept(cache: &mut Cache, keys: &str, now: u64) -> String {
-        keys.chars().filter(|key| cache.get(&Bytes::from(format!("{key}")), Instant(now)).is_some()).collect()
+        keys.chars().filter(|key| cache.get(&hashed(&format!("{key}")), Instant(now)).is_some()).collect()
     }
 
     #[test]
@@ -214,14 +219,14 @@ mod tests {
     fn an_entry_over_the_cap_is_not_kept_and_drives_nothing_out() {
         let mut cache = cache(1);
         put(&mut cache, "a", 0);
-        cache.put(&Bytes::from_static(b"b"), &Rows::One(Bytes::from(Vec::from([0; 99]))), Instant(0));
+        cache.put(&hashed("b"), &Rows::One(Bytes::from(Vec::from([0; 99]))), Instant(0));
         assert_eq!(kept(&mut cache, "ab", 0), "a");
     }
 
     #[test]
     fn misses_are_kept_by_their_own_time() {
         let mut cache = cache(9);
-        let key = Bytes::from_static(b"a");
+        let key = hashed("a");
         cache.put(&key, &Rows::None, Instant(0));
         assert_eq!(cache.get(&key, Instant(9_999_999_999)), Some(Rows::None));
         assert_eq!(cache.get(&key, Instant(10_000_000_000)), None);

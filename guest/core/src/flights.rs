@@ -2,17 +2,16 @@
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
-use bytes::Bytes;
-
 use crate::{
     RequestId,
+    hashed_key::HashedKey,
     slots::{Slot, Slots},
 };
 
 /// One lookup that several records wait for.
 #[derive(Debug, Clone)]
 pub(crate) struct Flight {
-    key: Bytes,
+    key: HashedKey,
     /// The records that wait for it besides the one that makes it, in the order in which they
     /// joined. Some may have ended since.
     pub(crate) followers: Vec<RequestId>,
@@ -20,7 +19,7 @@ pub(crate) struct Flight {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Flights {
-    by_key: BTreeMap<Bytes, Slot>,
+    by_key: BTreeMap<HashedKey, Slot>,
     flights: Slots<Flight>,
 }
 
@@ -30,12 +29,12 @@ impl Flights {
     }
 
     /// The flight of `key`, if one is under way.
-    pub(crate) fn find(&self, key: &Bytes) -> Option<Slot> {
+    pub(crate) fn find(&self, key: &HashedKey) -> Option<Slot> {
         self.by_key.get(key).copied()
     }
 
     /// Begins the flight of `key`; there is none yet.
-    pub(crate) fn begin(&mut self, key: Bytes) -> Slot {
+    pub(crate) fn begin(&mut self, key: HashedKey) -> Slot {
         let slot = self.flights.insert(Flight { key: key.clone(), followers: Vec::new() });
         self.by_key.insert(key, slot);
         slot

@@ -1,18 +1,19 @@
 //! One lookup a key at a time.
-//!
-//! A tree and not a hash table: keys come from the data, and nobody may choose them so that they collide.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
-use bytes::Bytes;
+use crate::{
+    hashed_key::HashedKey,
+    slots::{Slot, Slots},
+};
 
-use crate::slots::{Slot, Slots};
+/// Stands for no waiting records.
+const NONE: Slot = Slot::MAX;
 
 #[derive(Debug, Clone)]
 pub(crate) struct KeyOrder {
-    /// The keys being looked up.
-    busy: BTreeMap<Bytes, Slot>,
-    /// For each, the records that wait for it.
+    /// The keys being looked up, each with where the records that wait for it are; most have none.
+    busy: BTreeMap<HashedKey, Slot>,
     waiting: Slots<VecDeque<Slot>>,
 }
 
@@ -22,23 +23,47 @@ impl KeyOrder {
     }
 
     /// Whether `record` may start now; else it waits for the records of its key before it.
-    pub(crate) fn claim(&mut self, key: Bytes, record: Slot) -> bool {
-        if let Some(&busy) = self.busy.get(&key) {
-            self.waiting[busy].push_back(record);
-            return false;
-        }
-        self.busy.insert(key, self.waiting.insert(VecDeque::new()));
-        true
+    pub(crate) fn claim(&mut self, key: HashedKey, record: Slot) -> bool {
+        // One search of the tree for a key that is free, as most are.
+        let Some(waiting) = self.busy.insert(key.clone(), NONE) else { return true };
+        let waiting = if waiting == NONE { self.waiting.insert(VecDeque::new()) } else { waiting };
+        self.waiting[waiting].push_back(record);
+        self.busy.insert(key, waiting);
+        false
     }
 
     /// Says that the record that held `key` is done; gives the one that holds it now.
-    pub(crate) fn release(&mut self, key: &Bytes) -> Option<Slot> {
-        let busy = *self.busy.get(key)?;
-        let next = self.waiting[busy].pop_front();
-        if next.is_none() {
-            self.waiting.remove(busy);
-            self.busy.remove(key);
+    pub(crate) fn release(&mut self, key: HashedKey) -> Option<Slot> {
+        let waiting = self.busy.remove(&key)?;
+        if waiting == NONE {
+            return None;
+        }
+        let next = self.waiting[waiting].pop_front();
+        match next {
+            Some(_) => drop(self.busy.insert(key, waiting)),
+            None => self.waiting.discard(waiting),
         }
         next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_held_by_one_record_at_a_time_in_order() {
+        let key = |name: &'static str| HashedKey::new(Bytes::from_static(name.as_bytes()));
+        let mut keys = KeyOrder::new();
+        let claimed: Vec<bool> = (0..4).map(|record| keys.claim(key("a"), record)).collect();
+        assert_eq!(claimed, [true, false, false, false]);
+        assert!(keys.claim(key("b"), 4));
+        let held: Vec<_> = (0..5).map(|_| keys.release(key("a"))).collect();
+        assert_eq!(held, [Some(1), Some(2), Some(3), None, None]);
+        assert_eq!((keys.busy.len(), keys.waiting.len()), (1, 0));
     }
 }

@@ -34,6 +34,7 @@ pub mod columns;
 mod error;
 mod finds;
 mod flights;
+mod hashed_key;
 mod inspect;
 mod key_order;
 mod lookup;

@@ -7,6 +7,7 @@ use crate::{
     Instant, Order, PushError, Record,
     batches::{Held, Source},
     columns::RecordBatch,
+    hashed_key::HashedKey,
     queue::{Barrier, BarrierKind},
     snapshot::SavedElement,
     timers::Neighbours,
@@ -153,7 +154,7 @@ impl Operator {
             Order::KeyOrdered => self.batches.order_key(held),
             Order::Ordered | Order::Unordered => None,
         };
-        if order_key.is_some_and(|key| !self.keys.claim(key, slot)) {
+        if order_key.is_some_and(|key| !self.keys.claim(HashedKey::new(key), slot)) {
             return Ok(());
         }
         self.start(slot)?;

@@ -7,6 +7,7 @@ use crate::{
     Answer, Instant, LookupError, OperatorError, RequestId, Verdict,
     columns::{AttemptEnd, CompletionBatch},
     finds::Find,
+    hashed_key::HashedKey,
     slots::{Found, Slot},
 };
 
@@ -153,7 +154,7 @@ impl Operator {
         if let (Some(cache), Ok(find)) = (&mut self.cache, result)
             && let Some(key) = self.batches.record(record.held).key
         {
-            cache.put(&key, &self.finds.rows(find), self.now);
+            cache.put(&HashedKey::new(key), &self.finds.rows(find), self.now);
         }
         self.flights.end(flight)
     }

@@ -8,6 +8,7 @@ use crate::{
     Instant, LookupError, OperatorError, Order, Outcome, Policy, RequestId,
     batches::Held,
     finds::Find,
+    hashed_key::HashedKey,
     slots::{Found, Slot, Slots},
     timers::WaitingRetry,
 };
@@ -47,6 +48,7 @@ impl Operator {
         record.attempt += 1;
         if let Some(cache) = &mut self.cache {
             let Some(key) = self.batches.record(record.held).key else { unreachable!("it is looked up by its key") };
+            let key = HashedKey::new(key);
             let missed = record.missed;
             match cache.get(&key, self.now) {
                 // A retry on a miss goes past the cached miss.
@@ -223,7 +225,7 @@ impl Operator {
         if self.options.order == Order::KeyOrdered
             && let Some(key) = self.batches.order_key(record.held)
         {
-            self.to_start.extend(self.keys.release(&key));
+            self.to_start.extend(self.keys.release(HashedKey::new(key)));
         }
         Ok(())
     }
