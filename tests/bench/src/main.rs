@@ -2,6 +2,7 @@
 
 mod backends;
 mod instances;
+mod limits;
 mod meter;
 mod operator;
 mod peer;

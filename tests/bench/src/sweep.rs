@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use plotters::prelude::*;
 
-use crate::peer;
+use crate::{limits, peer};
 
 /// Where the plots go, and how much is measured.
 #[derive(clap::Args)]
@@ -27,7 +27,22 @@ struct Sweep {
     values: &'static [u32],
     /// The other settings.
     rest: &'static [&'static str],
+    limit: Limit,
 }
+
+/// What is drawn beside it.
+#[derive(Debug, Clone, Copy)]
+enum Limit {
+    /// An empty call for each batch.
+    Call,
+    /// The copies of the bytes that a payload, its key and its row need on their way through a component.
+    Copies,
+}
+
+/// The copies of a byte on its way through a component; see `docs/performance.md`.
+const COPIES: f64 = 4.0;
+/// Key and row of a record.
+const KEY_AND_ROW: u32 = 12 + 100;
 
 const SWEEPS: [Sweep; 3] = [
     Sweep {
@@ -37,6 +52,7 @@ const SWEEPS: [Sweep; 3] = [
         flag: "--batch",
         values: &[1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000],
         rest: &["--capacity", "10000"],
+        limit: Limit::Call,
     },
     Sweep {
         file: "cost-by-payload.svg",
@@ -45,6 +61,7 @@ const SWEEPS: [Sweep; 3] = [
         flag: "--payload-bytes",
         values: &[16, 64, 256, 1_024, 4_096, 16_384, 65_536],
         rest: &["--capacity", "100"],
+        limit: Limit::Copies,
     },
     Sweep {
         file: "cost-by-capacity.svg",
@@ -53,6 +70,7 @@ const SWEEPS: [Sweep; 3] = [
         flag: "--capacity",
         values: &[10, 100, 1_000, 10_000, 100_000, 1_000_000],
         rest: &[],
+        limit: Limit::Call,
     },
 ];
 
@@ -87,11 +105,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let mut lines = Vec::new();
         for (peer, name, colour) in PEERS {
             let points = (sweep.values.iter()).map(|&value| Ok((value, sweep.cost(peer, value, arguments.scale)?)));
-            let points: Vec<(u32, f64)> = points.collect::<anyhow::Result<_>>()?;
-            for (value, cost) in &points {
-                println!("| {} | {value} | {peer} | {cost:.3} |", sweep.axis);
+            lines.push(Line { name, colour, points: points.collect::<anyhow::Result<_>>()? });
+        }
+        lines.push(sweep.limit()?);
+        for Line { name, points, .. } in &lines {
+            for (value, cost) in points {
+                println!("| {} | {value} | {name} | {cost:.4} |", sweep.axis);
             }
-            lines.push(Line { name, colour, points });
         }
         sweep.draw(&arguments.out.join(sweep.file), &lines)?;
     }
@@ -114,6 +134,21 @@ impl Sweep {
         Ok(costs[RUNS / 2])
     }
 
+    /// What nothing goes below.
+    fn limit(&self) -> anyhow::Result<Line> {
+        let call = limits::call_us()?;
+        let limit = |value: u32| match self.limit {
+            Limit::Call => call / f64::from(value),
+            Limit::Copies => COPIES * limits::copy_us((value + KEY_AND_ROW) as usize),
+        };
+        let name = match self.limit {
+            Limit::Call => "an empty call",
+            Limit::Copies => "four copies",
+        };
+        let points = self.values.iter().map(|&value| (value, limit(value))).collect();
+        Ok(Line { name, colour: RGBColor(150, 150, 150), points })
+    }
+
     fn draw(&self, file: &Path, lines: &[Line]) -> anyhow::Result<()> {
         let points = || lines.iter().flat_map(|line| &line.points);
         let most = points().map(|&(_, cost)| cost).fold(f64::MIN, f64::max);
@@ -127,7 +162,7 @@ impl Sweep {
             .x_label_area_size(44)
             .y_label_area_size(64)
             .build_cartesian_2d((*first..*last).log_scale(), (least / 1.5..most * 1.5).log_scale())?;
-        let rounded = |cost: &f64| format!("{cost:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
+        let rounded = |cost: &f64| format!("{cost:.4}").trim_end_matches('0').trim_end_matches('.').to_owned();
         chart
             .configure_mesh()
             .x_desc(self.axis)
