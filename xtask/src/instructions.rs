@@ -9,7 +9,7 @@ use crate::{
 
 /// Instructions of the core's own code for one record of batches of 100, from push to output, with a timeout: what is better is
 /// written here, and what is worse by more than [`TOLERANCE`] fails.
-const WRITTEN: [(&str, u64); 3] = [("ordered", 956), ("unordered", 996), ("key-ordered", 2_000)];
+const WRITTEN: [(&str, u64); 3] = [("ordered", 942), ("unordered", 983), ("key-ordered", 1_755)];
 
 /// Hundredths that a change may cost.
 const TOLERANCE: u64 = 3;
@@ -72,10 +72,10 @@ fn core_instructions(file: &Path) -> Result<u64, Failure> {
     for line in text.lines() {
         if let Some(function) = line.strip_prefix("fn=") {
             let (number, name) = function.split_once(' ').unwrap_or((function, ""));
-            counts = *is_core.entry(number).or_insert_with(|| name.contains("lookaside_core"));
+            counts = *is_core.entry(number).or_insert_with(|| is_of_core(name));
         } else if let Some(function) = line.strip_prefix("cfn=") {
             if let Some((number, name)) = function.split_once(' ') {
-                is_core.entry(number).or_insert_with(|| name.contains("lookaside_core"));
+                is_core.entry(number).or_insert_with(|| is_of_core(name));
             }
         } else if line.starts_with("calls=") {
             is_call = true;
@@ -88,4 +88,11 @@ fn core_instructions(file: &Path) -> Result<u64, Failure> {
         }
     }
     Ok(sum)
+}
+
+/// Whether a function is the operator's: one of columns that only the bench program calls counts where it is not inlined
+/// there, and that changes from build to build.
+fn is_of_core(name: &str) -> bool {
+    const CALLED_BY_HOSTS: [&str; 3] = ["CompletionBatchBuilder", "RecordBatchBuilder", "RequestBatch::"];
+    name.contains("lookaside_core") && !CALLED_BY_HOSTS.iter().any(|column| name.contains(column))
 }
