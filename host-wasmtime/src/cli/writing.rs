@@ -21,6 +21,9 @@ pub(super) struct WriteCounts {
     pub(super) failed: u64,
 }
 
+/// Gives the next batch; none at the end. What is written so far is flushed where it has to be waited for.
+type Next<'a> = dyn FnMut(&mut dyn Sink) -> Result<Option<OutputBatch>, SinkError> + 'a;
+
 /// How it ended.
 pub(super) struct Written {
     pub(super) counts: Result<WriteCounts, SinkError>,
@@ -56,11 +59,7 @@ pub(super) fn start(
     })
 }
 
-fn write(
-    shape: &Shape,
-    sink: &mut dyn Sink,
-    next: &mut dyn FnMut(&mut dyn Sink) -> Result<Option<OutputBatch>, SinkError>,
-) -> Result<WriteCounts, SinkError> {
+fn write(shape: &Shape, sink: &mut dyn Sink, next: &mut Next<'_>) -> Result<WriteCounts, SinkError> {
     let mut counts = WriteCounts::default();
     let mut line = Vec::new();
     while let Some(batch) = next(sink)? {
