@@ -24,6 +24,12 @@ export function parse(text) {
 
 /** The JSON text of a value; BigInt is written as its digits. */
 export function stringify(value) {
+  try {
+    const text = JSON.stringify(value);
+    if (text !== undefined) return text;
+  } catch {
+    // A BigInt, most likely: the way below tells.
+  }
   let marked = false;
   const text = JSON.stringify(value, (_, inner) => {
     if (typeof inner !== "bigint") return inner;
