@@ -83,9 +83,10 @@ use settings::Settings;
 /// ```
 ///
 /// The future runs on the Tokio runtime, beside the driver, so it may wait for whatever it likes;
-/// it must not block its thread: wrap what does in [`blocking`]. It is dropped once the last
-/// deadline of the batch is past, and when the driver is. Each lookup is answered by itself, in any
-/// order; one that is dropped unanswered ends as a failure that says so.
+/// it must not block its thread: wrap what does in [`blocking`]. One that
+/// [answers at once](Self::answers_at_once) is first tried by the driver itself. It is dropped once
+/// the last deadline of the batch is past, and when the driver is. Each lookup is answered by
+/// itself, in any order; one that is dropped unanswered ends as a failure that says so.
 pub trait LookupProvider: Send + Sync + 'static {
     /// Answers each lookup of the batch.
     fn lookup(&self, batch: LookupBatch) -> BoxFuture<'static, ()>;
