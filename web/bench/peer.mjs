@@ -38,13 +38,17 @@ const timeout = Number(given["timeout-ms"]) || null;
 async function lookupOf(workload) {
   if (workload === "w1") return (keys) => keys.map(() => Buffer.from(FOUND));
   if (workload === "w2") return (keys) => new Promise((resolve) => setTimeout(() => resolve(keys.map(() => Buffer.from(FOUND))), 2));
-  if (workload !== "w4") throw new Error(`--workload ${workload}: there are w1, w2 and w4`);
+  if (workload === "w3") return (keys) => keys.map((key) => new Promise((resolve) => setTimeout(() => resolve(Buffer.from(FOUND)), delayOf(key))));
+  if (workload !== "w4") throw new Error(`--workload ${workload}: there are w1 to w4`);
   const { createClient, RESP_TYPES } = await import("redis");
   const client = createClient({ url: `redis://127.0.0.1:${given["redis-port"]}` });
   await client.connect();
   const redis = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
   return (keys) => redis.mGet(keys);
 }
+
+/** One key in a hundred is slow. */
+const delayOf = (key) => (Number(key) % 100 === 99 ? 50 : 1);
 
 /** A record is its number and 100 bytes; each is a fresh copy. */
 function* make(count, made) {

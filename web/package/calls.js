@@ -1,12 +1,11 @@
 // Calls of the user's lookup: requests become keys, and what comes back becomes answers.
 
-import { encodeText, textAt } from "./columns.js";
+import { Answers, isFailure } from "./answers.js";
+import { decodeText } from "./columns.js";
 import { LookupFailure } from "./failure.js";
-import { RawJson, stringify } from "./json.js";
-import { decodeKey } from "./keys.js";
+import { RawJson, stringify, valuesOf } from "./json.js";
+import { keyOf } from "./keys.js";
 
-/** The positions of the contract's `completion-status`. */
-const STATUSES = { answered: 0, unavailable: 1, throttled: 2, rejected: 3, malformed: 4 };
 const NEVER = 0xffff_ffff_ffff_ffffn;
 /** The longest that a timer can wait, in milliseconds. */
 const LONGEST = 0x7fff_ffff;
@@ -15,16 +14,20 @@ const LONGEST = 0x7fff_ffff;
 export class Calls {
   #lookup;
   #clock;
+  /** Whether rows are parsed when they leave. */
+  #areParsed;
   #driver;
   /** Attempts in flight whose signals somebody has asked for. */
   #watched = new Set();
   #gathered = [];
-  #answered = false;
+  /** What was answered in this microtask. */
+  #answers;
   #over;
 
-  constructor(lookup, clock) {
+  constructor(lookup, clock, rows) {
     this.#lookup = lookup;
     this.#clock = clock;
+    this.#areParsed = rows === "json";
   }
 
   /** Where answers go. */
@@ -52,9 +55,9 @@ export class Calls {
   #ask(gathered) {
     const attempts = [];
     for (const { ids, attempts: numbers, deadlines, keys } of gathered) {
-      for (let row = 0; row < ids.length; row++) {
-        attempts.push(new Attempt(ids[row], numbers[row], deadlines[row], decodeKey(textAt(keys, row))));
-      }
+      const requests = { halves: new Uint32Array(ids.buffer, ids.byteOffset, 2 * ids.length), attempts: numbers, deadlines };
+      const keyAt = valuesOf(keys);
+      for (let row = 0; row < ids.length; row++) attempts.push(new Attempt(requests, row, keyOf(keyAt(row))));
     }
     const keys = attempts.map((attempt) => attempt.key);
     let found;
@@ -95,7 +98,8 @@ export class Calls {
   }
 
   #settleAll(attempts, error) {
-    for (const attempt of attempts) this.#answer(attempt, failed(error));
+    const arrival = this.#driver.now();
+    for (const attempt of attempts) this.#fail(attempt, error, arrival);
   }
 
   #settleEach(attempts, found) {
@@ -105,28 +109,55 @@ export class Calls {
       const error = new LookupFailure("malformed", `the lookup was asked for ${attempts.length} keys and gave ${gave}`);
       return this.#settleAll(attempts, error);
     }
-    rows.forEach((value, place) => {
-      const attempt = attempts[place];
+    const arrival = this.#driver.now();
+    for (let place = 0; place < rows.length; place++) {
+      const [value, attempt] = [rows[place], attempts[place]];
       if (typeof value?.then === "function") {
-        value.then((value) => this.#answer(attempt, answered(value)), (error) => this.#answer(attempt, failed(error)));
+        value.then(
+          (value) => this.#settle(attempt, value, this.#driver.now()),
+          (error) => this.#fail(attempt, error, this.#driver.now()),
+        );
       } else {
-        this.#answer(attempt, answered(value));
+        this.#settle(attempt, value, arrival);
       }
-    });
+    }
   }
 
-  #answer(attempt, { status, rows, retryAfter = 0 }) {
+  #settle(attempt, value, arrival) {
+    if (value instanceof Error) return this.#fail(attempt, value, arrival);
+    let rows;
+    try {
+      rows = rowsOf(value);
+      // Bytes that are no JSON are this record's failure, and not its reader's.
+      if (this.#areParsed) rows.forEach((row) => typeof row === "string" || JSON.parse(decodeText(row)));
+    } catch (error) {
+      return this.#fail(attempt, new LookupFailure("malformed", `a row cannot be written: ${error.message}`), arrival);
+    }
+    this.#answer(attempt, arrival, "answered", rows, 0n);
+  }
+
+  #fail(attempt, error, arrival) {
+    const message = (error instanceof Error ? error.message : String(error)) || "the lookup failed";
+    const kind = error instanceof LookupFailure ? error.kind : undefined;
+    // Whoever throws anything else does not say that another attempt may not help.
+    const status = isFailure(kind) ? kind : "unavailable";
+    this.#answer(attempt, arrival, status, [message], BigInt(Math.round((error?.retryAfter ?? 0) * 1e6)));
+  }
+
+  #answer(attempt, arrival, status, rows, retryAfter) {
     if (!attempt.isOpen || this.#over) return;
     attempt.isOpen = false;
     if (attempt.controller && this.#watched.delete(attempt)) attempt.stopTimer(this.#clock);
-    this.#driver.answer(attempt.id, attempt.number, STATUSES[status], rows, BigInt(Math.round(retryAfter * 1e6)));
     // Answers of one microtask are taken together.
-    if (this.#answered) return;
-    this.#answered = true;
-    queueMicrotask(() => {
-      this.#answered = false;
-      this.#driver.answered();
-    });
+    if (this.#answers === undefined) {
+      this.#answers = new Answers();
+      queueMicrotask(() => {
+        const answers = this.#answers;
+        this.#answers = undefined;
+        if (!this.#over) this.#driver.answer(answers.build());
+      });
+    }
+    this.#answers.push(attempt, arrival, status, rows, retryAfter);
   }
 }
 
@@ -136,11 +167,15 @@ class Attempt {
   controller = undefined;
   timer = undefined;
 
-  constructor(id, number, deadline, key) {
-    this.id = id;
-    this.number = number;
-    this.deadline = deadline;
+  /** Row `row` of `requests`. */
+  constructor(requests, row, key) {
+    this.requests = requests;
+    this.row = row;
     this.key = key;
+  }
+
+  get deadline() {
+    return this.requests.deadlines[this.row];
   }
 
   stopTimer(clock) {
@@ -191,27 +226,14 @@ function lastOf(signals) {
   return last.signal;
 }
 
-function answered(value) {
-  if (value instanceof Error) return failed(value);
-  try {
-    const rows = value === undefined || value === null ? [] : Array.isArray(value) ? value : [value];
-    return { status: "answered", rows: rows.flatMap(encodeRow) };
-  } catch (error) {
-    return failed(new LookupFailure("malformed", `a row cannot be written: ${error.message}`));
-  }
+/** The rows that a value stands for, as texts and `Uint8Array`s. */
+function rowsOf(value) {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value.flatMap(rowTexts) : rowTexts(value);
 }
 
-function encodeRow(row) {
+function rowTexts(row) {
   if (row instanceof Uint8Array) return [row];
-  if (row instanceof RawJson) return row.rows().map(encodeText);
-  return [encodeText(stringify(row))];
+  if (row instanceof RawJson) return row.rows();
+  return [stringify(row)];
 }
-
-function failed(error) {
-  const kind = error instanceof LookupFailure ? error.kind : error?.name === "AbortError" || error?.name === "TimeoutError" ? "unavailable" : undefined;
-  const message = error instanceof Error ? error.message : String(error);
-  // Whoever throws anything else does not say that another attempt may not help.
-  const status = Object.hasOwn(STATUSES, kind) && kind !== "answered" ? kind : "unavailable";
-  return { status, rows: [encodeText(message || "the lookup failed")], retryAfter: error?.retryAfter ?? 0 };
-}
-

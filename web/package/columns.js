@@ -1,27 +1,35 @@
 // Columns of byte strings, laid end to end, as they cross to the operator.
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Gathers byte strings. */
+/** Gathers byte strings. Neighbouring texts are encoded together: a call for each costs more than its bytes. */
 export class ByteStringsBuilder {
-  #bytes = new Uint8Array(4096);
+  #bytes;
   #length = 0;
   #ends = [];
+  /** Texts that follow, not encoded yet, and their UTF-16 units. */
+  #texts = [];
+  #units = 0;
 
+  /** One that will have about so many bytes. */
+  constructor(bytes = 0) {
+    this.#bytes = new Uint8Array(bytes);
+  }
+
+  /** How many bytes there are, at least. */
   get byteLength() {
-    return this.#length;
+    return this.#length + this.#units;
   }
 
   /** A text, in UTF-8. */
   pushText(text) {
-    // A UTF-16 unit has at most three bytes.
-    this.#reserve(text.length * 3);
-    this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written;
-    this.#ends.push(this.#length);
+    this.#texts.push(text);
+    this.#units += text.length;
   }
 
   pushBytes(bytes) {
+    if (this.#texts.length > 0) this.#encode();
     this.#reserve(bytes.length);
     this.#bytes.set(bytes, this.#length);
     this.#length += bytes.length;
@@ -29,11 +37,31 @@ export class ByteStringsBuilder {
   }
 
   pushEmpty() {
-    this.#ends.push(this.#length);
+    this.pushText("");
   }
 
   build() {
-    return { ends: Uint32Array.from(this.#ends), bytes: this.#bytes.subarray(0, this.#length) };
+    this.#encode();
+    return { ends: new Uint32Array(this.#ends), bytes: this.#bytes.subarray(0, this.#length) };
+  }
+
+  #encode() {
+    const texts = this.#texts;
+    const units = this.#units;
+    this.#texts = [];
+    this.#units = 0;
+    this.#reserve(units);
+    const { read, written } = encoder.encodeInto(texts.join(""), this.#bytes.subarray(this.#length));
+    if (read === units && written === units) {
+      for (const text of texts) this.#ends.push((this.#length += text.length));
+      return;
+    }
+    // Not each unit is a byte, so only the encoder knows where a text ends.
+    for (const text of texts) {
+      this.#reserve(text.length * 3);
+      this.#length += encoder.encodeInto(text, this.#bytes.subarray(this.#length)).written;
+      this.#ends.push(this.#length);
+    }
   }
 
   #reserve(more) {
@@ -47,14 +75,10 @@ export class ByteStringsBuilder {
 /** Bytes of UTF-8, as a text. */
 export const decodeText = (bytes) => decoder.decode(bytes);
 
-/** String `row` of a column, as bytes of its own. */
+/** String `row` of a column, as bytes that are the column's. */
 export function bytesAt(column, row) {
-  return column.bytes.slice(row === 0 ? 0 : column.ends[row - 1], column.ends[row]);
+  return column.bytes.subarray(row === 0 ? 0 : column.ends[row - 1], column.ends[row]);
 }
 
 /** String `row` of a column, as a text. */
-export function textAt(column, row) {
-  return decoder.decode(column.bytes.subarray(row === 0 ? 0 : column.ends[row - 1], column.ends[row]));
-}
-
-export const encodeText = (text) => encoder.encode(text);
+export const textAt = (column, row) => decoder.decode(bytesAt(column, row));

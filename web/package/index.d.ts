@@ -74,9 +74,12 @@ export interface OperatorOptions {
   signal?: AbortSignal;
   /** Whose time counts, for tests and for what can be paused; the platform's by default. */
   clock?: Clock;
-  /** How records cross: as JSON (default), or as the bytes that they are. */
+  /**
+   * How records cross: as JSON (default), or as the bytes that they are. What leaves as bytes shares its memory with its
+   * neighbours: `.slice()` what is kept for long, changed, or transferred.
+   */
   payloads?: "json" | "bytes";
-  /** How rows are given: parsed from JSON (default), or as bytes. */
+  /** How rows are given: parsed from JSON (default), or as bytes, which share their memory like those of records. */
   rows?: "json" | "bytes";
 }
 
@@ -141,8 +144,13 @@ export interface Operator {
   end(): void;
   /** What leaves, in order; one reader at a time. While nobody reads, it stays inside and room runs out. */
   outputs<R = any, Row = any>(): AsyncGenerator<Output<R, Row>, void>;
-  /** All that was pushed and not read: `createOperator(options, snapshot)`, here or in another host, goes on with it. */
+  /**
+   * All that was pushed and has not left: `createOperator(options, snapshot)`, here or in another host, goes on with it. Throws
+   * while records wait for room or outputs wait for their reader, which would not be in it: see `room()` and `unread()`.
+   */
   snapshot(): Uint8Array;
+  /** How many outputs have left and wait for their reader; they leave in batches. */
+  unread(): number;
   /** Counters and gauges by name. */
   stats(): Record<string, number>;
   /** What is in flight, oldest first. */

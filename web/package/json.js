@@ -1,8 +1,12 @@
 // JSON that rounds no number: whole numbers that a double cannot hold are BigInt.
 
+import { textAt } from "./columns.js";
+import { joinJson } from "./wasm/lookaside_web.js";
+
 /** A token that matters: a text, or a number. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-const LONG_NUMBER = /\d{16}/;
+/** Digits that no digit and no quote comes before: so each is looked at once, and texts of digits are none. */
+const LONG_NUMBER = /(?:^|[^\d"])\d{16}/;
 /** Stands before digits that are to be a BigInt. It is drawn anew each time, so that no text can be made to begin with it. */
 const MARK = `${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`;
 const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, "g");
@@ -20,6 +24,20 @@ export function parse(text) {
   return JSON.parse(safe, (_, value) =>
     typeof value === "string" && value.startsWith(MARK) ? BigInt(value.slice(MARK.length)) : value,
   );
+}
+
+/** What gives the values of a column of JSON texts, by their places. */
+export function valuesOf(column) {
+  let values;
+  try {
+    // Parsed together, which takes a fraction of the time.
+    const [text, hasLongNumber] = joinJson(column.ends, column.bytes);
+    values = hasLongNumber ? parse(text) : JSON.parse(text);
+  } catch {
+    // One is no JSON: the others are read all the same.
+  }
+  if (values?.length === column.ends.length) return (place) => values[place];
+  return (place) => parse(textAt(column, place));
 }
 
 /** The JSON text of a value; BigInt is written as its digits. */

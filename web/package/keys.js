@@ -22,9 +22,7 @@ export function encodeKey(key) {
 }
 
 /** The key of a text that encodeKey made: the value where it has one, else the array. */
-export function decodeKey(text) {
-  // A text alone, without anything that is escaped.
-  if (text.startsWith('["') && text.indexOf('"', 2) === text.length - 2 && !text.includes("\\")) return text.slice(2, -2);
-  const values = parse(text);
-  return values.length === 1 ? values[0] : values;
-}
+export const decodeKey = (text) => keyOf(parse(text));
+
+/** The key that has these values. */
+export const keyOf = (values) => (values.length === 1 ? values[0] : values);

@@ -1,20 +1,21 @@
 // An operator: records in, joined records out.
 
 import { Calls } from "./calls.js";
-import { ByteStringsBuilder, bytesAt, decodeText, textAt } from "./columns.js";
-import { parse, stringify } from "./json.js";
+import { ByteStringsBuilder, decodeText } from "./columns.js";
+import { stringify } from "./json.js";
 import { decodeKey, encodeKey } from "./keys.js";
 import { instantiateComponent, startHost } from "./modules.js";
 import { toPairs } from "./options.js";
+import { NO_EVENT_TIME, Outputs } from "./outputs.js";
+import { Reader } from "./reader.js";
+import { nextTurn } from "./turn.js";
 
 /** Records that cross to the operator together at most. */
 const BATCH = 1_024;
 /** Bytes of payloads at which a batch is not made longer. */
 const BATCH_BYTES = 1 << 20;
-const NO_EVENT_TIME = -(2n ** 63n);
-const OUTCOMES = ["found", "missing", "failed", "timed-out"];
-const WATERMARK = 4;
-const IDLE = 5;
+/** Milliseconds that it may go on before others have their turn. */
+const TURN = 8;
 
 /** The operator refused something, or failed; `code` says which, as in the contract. */
 export class OperatorError extends Error {
@@ -63,19 +64,25 @@ export async function createOperator(options, snapshot) {
     throw OperatorError.from(error);
   }
   const capacity = Number(pairs.find(([name]) => name === "capacity")?.[1] ?? 100);
-  return new Operator({ Driver, instance, capacity, calls: new Calls(lookup, clock), clock, signal, payloads, rows });
+  return new Operator({ Driver, instance, capacity, calls: new Calls(lookup, clock, rows), clock, signal, payloads, rows });
 }
 
 class Operator {
   #driver;
   #calls;
-  #payloads;
-  #rows;
+  /** How payloads and rows are given. */
+  #forms;
   /** Records that have not crossed yet. */
   #batch;
+  /** Bytes of payloads of the last ones that have. */
+  #lastBytes = 0;
   #flushing = false;
-  /** Batches of outputs that nobody has read yet. */
+  /** Records that cross together at most: more than there is ever room for would wait at the border. */
+  #most;
+  /** Batches of outputs that were not read to their ends. */
   #outputs = [];
+  /** When it last gave others their turn. */
+  #turned = performance.now();
   #wakeReader;
   #wakeWriters = [];
   #ended = false;
@@ -87,8 +94,8 @@ class Operator {
 
   constructor({ Driver, instance, capacity, calls, clock, signal, payloads, rows }) {
     this.#calls = calls;
-    this.#payloads = payloads;
-    this.#rows = rows;
+    this.#forms = { payloads, rows };
+    this.#most = Math.min(BATCH, capacity);
     this.#driver = new Driver(
       instance,
       clock,
@@ -140,46 +147,51 @@ class Operator {
   }
 
   /** What leaves, in order: joined records, watermarks and statuses. One reader at a time. */
-  async *outputs() {
-    if (this.#reading) throw new Error("outputs() is being read already");
-    this.#reading = true;
-    try {
-      for (;;) {
-        const batch = await this.#nextBatch();
-        if (batch === undefined) return;
-        const keyless = new Set(batch.keyless);
-        for (let row = 0, next = 0; row < batch.kinds.length; row++) {
-          const output = this.#decode(batch, row, next, keyless);
-          next += batch.rowCounts[row];
-          yield output;
-        }
-      }
-    } finally {
-      this.#reading = false;
-      if (!this.#closed) this.#want(false);
-    }
+  outputs() {
+    return new Reader({
+      start: () => this.#startReading(),
+      take: () => this.#take(),
+      wait: () => this.#more(),
+      finish: () => this.#stopReading(),
+    });
   }
 
   /** Joins each record of `records`, an iterable or asynchronous iterable; the input ends with it. */
-  async *enrich(records, { key, orderKey, eventTime } = {}) {
+  enrich(records, { key, orderKey, eventTime } = {}) {
     if (typeof key !== "function") throw new TypeError("key: a function from a record to its key is needed");
+    let feeding;
     let failure;
-    const feeding = this.#feed(records, { key, orderKey, eventTime }).catch((error) => {
-      failure = { error };
-      this.close();
+    return new Reader({
+      start: () => {
+        this.#startReading();
+        feeding = this.#feed(records, { key, orderKey, eventTime }).catch((error) => {
+          failure = { error };
+          this.close();
+        });
+      },
+      take: () => {
+        for (;;) {
+          const output = this.#take();
+          if (output === undefined || output.type === "record") return output;
+        }
+      },
+      wait: async () => {
+        try {
+          if (await this.#more()) return true;
+        } catch (error) {
+          throw failure ? failure.error : error;
+        }
+        await feeding;
+        if (failure) throw failure.error;
+        return false;
+      },
+      finish: () => {
+        this.#stopReading();
+        // A reader that stops early stops the source, too.
+        if (!this.#drained) this.close();
+        return feeding;
+      },
     });
-    try {
-      for await (const output of this.outputs()) {
-        if (output.type === "record") yield output;
-      }
-    } catch (error) {
-      throw failure ? failure.error : error;
-    } finally {
-      // A reader that stops early stops the source, too.
-      if (!this.#drained) this.close();
-      await feeding;
-    }
-    if (failure) throw failure.error;
   }
 
   /** The operator as a TransformStream: records in, joined records out. */
@@ -208,7 +220,8 @@ class Operator {
   /** All that was pushed and has not been read: `createOperator(options, snapshot)` goes on with it. */
   snapshot() {
     this.#check();
-    if (this.#outputs.length > 0) throw new Error("outputs have left and were not read, and would not be in the snapshot; read them first");
+    const unread = this.unread();
+    if (unread > 0) throw new Error(`${unread} outputs have left and were not read, and would not be in the snapshot; read them first`);
     // What leaves while records cross would not be in it.
     if (this.#wanted) this.#driver.wantOutputs(false);
     try {
@@ -220,6 +233,11 @@ class Operator {
     } finally {
       if (this.#wanted) this.#driver.wantOutputs(true);
     }
+  }
+
+  /** How many outputs have left and wait for the reader. */
+  unread() {
+    return this.#outputs.reduce((sum, outputs) => sum + outputs.left, 0);
   }
 
   /** Counters and gauges, by name. */
@@ -259,19 +277,38 @@ class Operator {
     if (this.#closed) throw new DOMException("the operator was closed", "AbortError");
   }
 
-  async #feed(records, { key, orderKey, eventTime }) {
-    for await (const record of records) {
-      if (this.#closed || this.#failure) return;
-      this.#add(record, encodeKey(key(record)), orderKey ? encodeKey(orderKey(record)) : null, eventTime?.(record));
-      if (this.#driver.waiting() > 0 || this.#isLong()) await this.#room();
+  async #feed(records, fields) {
+    if (records[Symbol.asyncIterator]) {
+      for await (const record of records) {
+        if (this.#closed || this.#failure) return;
+        if (this.#offer(record, fields)) await this.#room();
+      }
+    } else {
+      for (const item of records) {
+        const record = typeof item?.then === "function" ? await item : item;
+        if (this.#closed || this.#failure) return;
+        if (this.#offer(record, fields)) await this.#room();
+      }
     }
     if (!this.#closed && !this.#failure) this.end();
   }
 
+  /** Adds a record; says whether it is time to wait for room. */
+  #offer(record, { key, orderKey, eventTime }) {
+    return this.#add(record, encodeKey(key(record)), orderKey ? encodeKey(orderKey(record)) : null, eventTime?.(record));
+  }
+
+  /** Adds a record to the batch; says whether that has crossed and waits for room. */
   #add(record, key, orderKey, eventTime) {
-    const batch = (this.#batch ??= newBatch());
-    if (this.#payloads === "bytes") batch.payloads.pushBytes(record);
-    else batch.payloads.pushText(stringify(record));
+    const hasTime = eventTime !== undefined && eventTime !== null;
+    const time = hasTime ? BigInt(eventTime) : NO_EVENT_TIME;
+    const batch = (this.#batch ??= newBatch(this.#forms.payloads === "bytes" ? this.#lastBytes : 0));
+    if (this.#forms.payloads === "json") {
+      batch.payloads.pushText(stringify(record));
+    } else {
+      if (!(record instanceof Uint8Array)) throw new TypeError(`payloads: "bytes" takes Uint8Arrays, and this record is none: ${String(record)}`);
+      batch.payloads.pushBytes(record);
+    }
     if (key === null) {
       batch.keyless.push(batch.eventTimes.length);
       batch.keys.pushEmpty();
@@ -286,29 +323,33 @@ class Operator {
       if (orderKey === null) batch.orderKeys.pushEmpty();
       else batch.orderKeys.pushText(orderKey);
     }
-    batch.eventTimes.push(eventTime === undefined || eventTime === null ? NO_EVENT_TIME : BigInt(eventTime));
-    if (this.#isLong()) return this.#flush();
-    if (this.#flushing) return;
+    batch.eventTimes.push(time);
+    batch.hasTimes ||= hasTime;
+    if (batch.eventTimes.length >= this.#most || batch.payloads.byteLength >= BATCH_BYTES) {
+      this.#flush();
+      return this.#driver.waiting() > 0;
+    }
+    if (this.#flushing) return false;
     // What comes in the same turn of the event loop crosses together.
     this.#flushing = true;
     nextTurn(() => {
       this.#flushing = false;
       if (!this.#closed) this.#flush();
     });
-  }
-
-  #isLong() {
-    return this.#batch !== undefined && (this.#batch.eventTimes.length >= BATCH || this.#batch.payloads.byteLength >= BATCH_BYTES);
+    return false;
   }
 
   #flush() {
     const batch = this.#batch;
     if (batch === undefined) return;
     this.#batch = undefined;
+    this.#lastBytes = batch.payloads.byteLength;
     this.#driver.push({
-      eventTimes: BigInt64Array.from(batch.eventTimes),
+      eventTimes: batch.hasTimes
+        ? new BigInt64Array(batch.eventTimes)
+        : new BigInt64Array(batch.eventTimes.length).fill(NO_EVENT_TIME),
       keys: batch.keys.build(),
-      keyless: Uint32Array.from(batch.keyless),
+      keyless: new Uint32Array(batch.keyless),
       orderKeys: batch.orderKeys?.build(),
       payloads: batch.payloads.build(),
     });
@@ -323,20 +364,43 @@ class Operator {
     this.#check();
   }
 
-  async #nextBatch() {
-    for (;;) {
-      const batch = this.#outputs.shift();
-      if (batch) return batch;
-      if (this.#failure) throw this.#failure.error;
-      if (this.#drained || this.#closed) return undefined;
-      this.#want(true);
-      if (this.#outputs.length > 0 || this.#drained || this.#failure) continue;
-      await new Promise((resolve) => (this.#wakeReader = resolve));
+  #startReading() {
+    if (this.#reading) throw new Error("outputs() is being read already");
+    this.#reading = true;
+  }
+
+  #stopReading() {
+    this.#reading = false;
+    if (!this.#closed) this.#want(false);
+  }
+
+  /** The next output that is there. */
+  #take() {
+    while (this.#outputs.length > 0) {
+      const output = this.#outputs[0].next();
+      if (output !== undefined) return output;
+      this.#outputs.shift();
     }
+    return undefined;
+  }
+
+  /** Waits for outputs; false when no more come. */
+  async #more() {
+    if (this.#failure) throw this.#failure.error;
+    if (this.#drained || this.#closed) return false;
+    if (performance.now() - this.#turned > TURN) {
+      // Where lookups end at once, promises follow promises, and timers, messages and frames would wait for the last of them.
+      await new Promise(nextTurn);
+      this.#turned = performance.now();
+      if (this.#closed) return true;
+    }
+    this.#want(true);
+    if (this.#outputs.length === 0 && !this.#drained && !this.#failure) await new Promise((resolve) => (this.#wakeReader = resolve));
+    return true;
   }
 
   #emitted(outputs) {
-    this.#outputs.push(outputs);
+    this.#outputs.push(new Outputs(outputs, this.#forms));
     // The next batch is asked for once this one is read.
     this.#want(false);
     this.#wakeReader?.();
@@ -362,46 +426,10 @@ class Operator {
     this.#wakeReader?.();
     for (const wake of this.#wakeWriters.splice(0)) wake();
   }
-
-  #decode(batch, row, next, keyless) {
-    const kind = batch.kinds[row];
-    if (kind === WATERMARK) return { type: "watermark", eventTime: batch.eventTimes[row] };
-    if (kind > WATERMARK) return { type: kind === IDLE ? "idle" : "active" };
-    const time = batch.eventTimes[row];
-    const output = {
-      type: "record",
-      record: this.#payloads === "bytes" ? bytesAt(batch.payloads, row) : parse(textAt(batch.payloads, row)),
-      key: keyless.has(row) ? undefined : decodeKey(textAt(batch.keys, row)),
-      outcome: OUTCOMES[kind],
-      rows: [],
-      attempts: batch.attempts[row],
-      eventTime: time === NO_EVENT_TIME ? undefined : time,
-    };
-    const count = batch.rowCounts[row];
-    if (kind >= 2) {
-      output.error = textAt(batch.rows, next);
-      return output;
-    }
-    for (let found = next; found < next + count; found++) {
-      output.rows.push(this.#rows === "bytes" ? bytesAt(batch.rows, found) : parse(textAt(batch.rows, found)));
-    }
-    return output;
-  }
 }
 
-function newBatch() {
-  return { eventTimes: [], keys: new ByteStringsBuilder(), keyless: [], orderKeys: undefined, payloads: new ByteStringsBuilder() };
-}
-
-/** Calls back in the next turn of the event loop, after promises and before timers where it can. */
-const nextTurn = globalThis.setImmediate ?? messageChannelTurn();
-
-function messageChannelTurn() {
-  const callbacks = [];
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => callbacks.shift()();
-  return (callback) => {
-    callbacks.push(callback);
-    port2.postMessage(undefined);
-  };
+/** A batch of about so many bytes of payloads. */
+function newBatch(bytes) {
+  const [keys, payloads] = [new ByteStringsBuilder(), new ByteStringsBuilder(bytes)];
+  return { eventTimes: [], hasTimes: false, keys, keyless: [], orderKeys: undefined, payloads };
 }

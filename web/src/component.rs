@@ -3,6 +3,8 @@
 use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 
+use crate::columns::{OutputBatch, RecordBatch};
+
 #[wasm_bindgen]
 extern "C" {
     /// All that an instance exports.
@@ -37,7 +39,7 @@ extern "C" {
     pub type Batch;
 
     #[wasm_bindgen(method, catch, js_name = pushRecords)]
-    pub fn push_records(this: &Batch, now: u64, records: &JsValue) -> Result<u32, JsValue>;
+    pub fn push_records(this: &Batch, now: u64, records: &RecordBatch) -> Result<u32, JsValue>;
     #[wasm_bindgen(method, catch, js_name = pollOutputs)]
     pub fn poll_outputs(this: &Batch, now: u64, max: u32, max_bytes: u32) -> Result<Poll, JsValue>;
 
@@ -46,7 +48,7 @@ extern "C" {
     pub type Poll;
 
     #[wasm_bindgen(method, getter)]
-    pub fn outputs(this: &Poll) -> JsValue;
+    pub fn outputs(this: &Poll) -> OutputBatch;
     #[wasm_bindgen(method, getter)]
     pub fn state(this: &Poll) -> String;
     #[wasm_bindgen(method, getter, js_name = wakeAt)]

@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::{
     clock::{Clock, JsClock, Timer},
-    columns::{record_count, slice_records},
+    columns::{AnswerBatch, RecordBatch},
     component::Poll,
     operator::Operator,
 };
@@ -42,6 +42,8 @@ struct Shared {
     refused_at: Cell<Option<u32>>,
     end: Cell<End>,
     wants_outputs: Cell<bool>,
+    /// Whether the last poll left outputs inside, or none was made.
+    may_have_outputs: Cell<bool>,
     turning: Cell<bool>,
     turn_again: Cell<bool>,
     timer: RefCell<Option<Timer>>,
@@ -49,7 +51,7 @@ struct Shared {
 
 enum Input {
     /// Records, of which the first so many were taken.
-    Records(JsValue, u32),
+    Records(RecordBatch, u32),
     Watermark(i64),
     Idle(bool),
 }
@@ -99,6 +101,7 @@ impl Driver {
                 refused_at: Cell::new(None),
                 end: Cell::new(End::Open),
                 wants_outputs: Cell::new(false),
+                may_have_outputs: Cell::new(true),
                 turning: Cell::new(false),
                 turn_again: Cell::new(false),
                 timer: RefCell::new(Some(timer)),
@@ -108,9 +111,13 @@ impl Driver {
     }
 
     /// Takes a batch of records, which may wait for room; [`waiting`](Self::waiting) tells.
-    pub fn push(&self, records: JsValue) {
+    pub fn push(&self, records: RecordBatch) {
+        let must_wait = self.room() == 0;
         self.shared.waiting.borrow_mut().push_back(Input::Records(records, 0));
-        self.shared.turn();
+        // Where there is no room, the turn that makes some takes them.
+        if !must_wait {
+            self.shared.turn();
+        }
     }
 
     /// Takes a watermark, in milliseconds of event time.
@@ -151,19 +158,15 @@ impl Driver {
     #[wasm_bindgen(js_name = wantOutputs)]
     pub fn want_outputs(&self, wanted: bool) {
         self.shared.wants_outputs.set(wanted);
-        if wanted {
+        // Where there was none, none comes before an answer, an input or a timer.
+        if wanted && self.shared.may_have_outputs.get() {
             self.shared.turn();
         }
     }
 
-    /// Puts an answer into the mailbox; [`answered`](Self::answered) has it taken. For the arguments
-    /// see [`Operator::answer`].
-    pub fn answer(&self, id: u64, attempt: u32, status: u8, rows: Array, retry_after: u64) {
-        self.shared.operator.answer(id, attempt, status, self.shared.clock.now(), rows, retry_after);
-    }
-
-    /// Has the operator take the answers that were put into its mailbox.
-    pub fn answered(&self) {
+    /// Has the operator take a batch of answers: the columns of the contract's `completion-batch`.
+    pub fn answer(&self, answers: AnswerBatch) {
+        self.shared.operator.answer(answers);
         self.shared.turn();
     }
 
@@ -231,9 +234,7 @@ impl Shared {
         self.push()?;
         let poll = self.poll()?;
         let outputs = poll.outputs();
-        let moved =
-            crate::columns::field(&outputs, "kinds").dyn_into::<Uint8Array>().is_ok_and(|kinds| kinds.length() > 0);
-        if moved {
+        if !outputs.is_empty() {
             self.tell(&self.on_outputs, &outputs);
         }
         self.dispatch();
@@ -241,6 +242,7 @@ impl Shared {
             self.tell(&self.on_change, &JsValue::UNDEFINED);
         }
         let state = poll.state();
+        self.may_have_outputs.set(state == "ready");
         if state == "drained" {
             self.end.set(End::Over);
             self.timer.borrow_mut().take();
@@ -249,7 +251,7 @@ impl Shared {
         }
         let can_push = self.refused_at.get().is_none() && !self.waiting.borrow().is_empty();
         let can_emit = state == "ready" && self.wants_outputs.get();
-        if moved || can_push || can_emit || self.can_end() || self.operator.state().borrow().has_answers() {
+        if can_push || can_emit || self.can_end() || self.operator.state().borrow().has_answers() {
             self.turn_again.set(true);
         } else if let Some(timer) = self.timer.borrow_mut().as_mut() {
             timer.set(poll.wake_at());
@@ -267,12 +269,12 @@ impl Shared {
                 Some(Input::Watermark(time)) => self.operator.push_watermark(*time, now)?,
                 Some(Input::Idle(idle)) => self.operator.push_idle(*idle, now)?,
                 Some(Input::Records(records, first)) => {
-                    let count = record_count(records);
+                    let count = records.count();
                     let offered = (count - *first).min(self.room.get());
                     let taken = match offered {
                         0 => 0,
                         offered if offered == count => self.operator.push_records(records, now)?,
-                        offered => self.operator.push_records(&slice_records(records, *first, offered), now)?,
+                        offered => self.operator.push_records(&records.slice(*first, offered), now)?,
                     };
                     *first += taken;
                     self.room.set(self.room.get().saturating_sub(taken));

@@ -12,9 +12,11 @@ mod columns;
 mod component;
 mod driver;
 mod imports;
+mod json;
 mod operator;
 
 pub use clock::JsClock;
 pub use driver::Driver;
 pub use imports::Imports;
+pub use json::join_json;
 pub use operator::Operator;

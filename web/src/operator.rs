@@ -6,6 +6,7 @@ use js_sys::{Array, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::{
+    columns::{AnswerBatch, RecordBatch},
     component::{Exports, Poll},
     imports::{Imports, State},
 };
@@ -45,7 +46,7 @@ impl Operator {
     ///
     /// Nothing was taken.
     #[wasm_bindgen(js_name = pushRecords)]
-    pub fn push_records(&self, records: &JsValue, now: u64) -> Result<u32, JsValue> {
+    pub fn push_records(&self, records: &RecordBatch, now: u64) -> Result<u32, JsValue> {
         self.exports.operator_batch().push_records(now, records)
     }
 
@@ -79,10 +80,9 @@ impl Operator {
         self.exports.operator().end_input(now)
     }
 
-    /// Puts an answer into the mailbox: `status` is a position in `completion-status`, `rows` holds a
-    /// `Uint8Array` each, and `retry_after` is nanoseconds or 0.
-    pub fn answer(&self, id: u64, attempt: u32, status: u8, arrival: u64, rows: Array, retry_after: u64) {
-        self.state().borrow_mut().answer(id, attempt, status, arrival, rows, retry_after);
+    /// Puts a batch of answers into the mailbox: the columns of the contract's `completion-batch`.
+    pub fn answer(&self, answers: AnswerBatch) {
+        self.state().borrow_mut().answer(answers);
     }
 
     /// Takes answers, handles what is due, and gives at most `max` outputs.

@@ -471,3 +471,84 @@ test("a lookup that asks for no signals has none made, and those it asks for lat
   assert.deepEqual([signal.aborted, ...signals.map(({ aborted }) => aborted)], [true, true, true]);
   op.close();
 });
+
+test("others have their turns while lookups end at once", async () => {
+  const op = await createOperator({ capacity: 1_000, lookup: (keys) => keys });
+  let [turns, count] = [0, 0];
+  const timer = setInterval(() => turns++, 1);
+  for await (const { rows } of op.enrich(numbers(100_000), byId)) count += rows.length;
+  clearInterval(timer);
+  assert.equal(count, 100_000);
+  assert.ok(turns > 0, "no timer ran before the last record had left");
+});
+
+test("a snapshot is refused while outputs of a batch are unread, and taken when they are read", async () => {
+  const options = { timeout: null, lookup: (keys) => keys.map((key) => (key < 5 ? key : new Promise(() => {}))) };
+  const op = await createOperator(options);
+  for (const { id } of numbers(8)) await op.push({ id }, { key: id });
+  const outputs = op.outputs();
+  const read = [(await outputs.next()).value.record.id];
+  assert.equal(op.unread(), 4);
+  assert.throws(() => op.snapshot(), /4 outputs have left and were not read/);
+  while (op.unread() > 0) read.push((await outputs.next()).value.record.id);
+  const restored = await createOperator({ ...options, lookup: (keys) => keys }, op.snapshot());
+  op.close();
+  restored.end();
+  for (const { record } of await all(restored.outputs())) read.push(record.id);
+  assert.deepEqual(read, [0, 1, 2, 3, 4, 5, 6, 7]);
+});
+
+test("who asks for several outputs at once has them in order, and the end for those too many", async () => {
+  const op = await createOperator({ lookup: (keys) => keys.map((key) => sleep(key % 3).then(() => key)) });
+  const reader = op.enrich(numbers(5), byId);
+  const steps = await Promise.all(Array.from({ length: 7 }, () => reader.next()));
+  assert.deepEqual(steps.map(({ value, done }) => value?.record.id ?? done), [0, 1, 2, 3, 4, true, true]);
+  assert.deepEqual(await reader.next(), { value: undefined, done: true });
+  assert.deepEqual(await reader.return(7), { value: 7, done: true });
+});
+
+test("a source that fails ends the reader with its error, after what was there", async () => {
+  function* source() {
+    yield { id: 0 };
+    throw new Error("the source broke");
+  }
+  const op = await createOperator({ lookup: (keys) => keys });
+  await assert.rejects(all(op.enrich(source(), byId)), /the source broke/);
+  const other = await createOperator({ lookup: (keys) => keys });
+  const joined = await all(other.enrich([Promise.resolve({ id: 1 }), { id: 2 }], byId));
+  assert.deepEqual(joined.map(({ record }) => record.id), [1, 2]);
+  assert.throws(() => other.enrich([], {}), /key: a function/);
+});
+
+test("texts beyond ASCII and long digits in them keep their places in a batch", async () => {
+  const texts = ["a", "é", "", "日本", "\ud83d\ude00", "12345678901234567890", "z\ufeff"];
+  const op = await createOperator({ lookup: (keys) => keys.map((key) => ({ key, big: 12345678901234567890n })) });
+  const joined = await all(op.enrich(texts.map((id) => ({ id, big: -9007199254740993n })), byId));
+  joined.forEach(({ record, key, rows }, place) => {
+    assert.deepEqual(record, { id: texts[place], big: -9007199254740993n });
+    assert.equal(key, texts[place]);
+    assert.deepEqual(rows, [{ key: texts[place], big: 12345678901234567890n }]);
+  });
+});
+
+test("bytes that are no JSON fail the record whose row they are", async () => {
+  const lookup = (keys) => keys.map((key) => Buffer.from(key === 1 ? "{" : '{"is":"json"}'));
+  const op = await createOperator({ onFailure: "emit", lookup });
+  const joined = await all(op.enrich(numbers(3), byId));
+  assert.deepEqual(joined.map(({ outcome }) => outcome), ["found", "failed", "found"]);
+  assert.match(joined[1].error, /^malformed: a row cannot be written/);
+});
+
+test("a record that is refused leaves the batch as it was", async () => {
+  const op = await createOperator({ payloads: "bytes", rows: "bytes", lookup: (keys) => keys.map((key) => Buffer.from(key)) });
+  await op.push(Buffer.from("a"), { key: "a" });
+  await assert.rejects(op.push(Buffer.from("b"), { key: "b", eventTime: 1.5 }), RangeError);
+  await assert.rejects(op.push("c", { key: "c" }), /takes Uint8Arrays, and this record is none: c/);
+  await op.push(Buffer.from("d"), { key: "d", eventTime: 4 });
+  op.end();
+  const joined = await all(op.outputs());
+  assert.deepEqual(
+    joined.map(({ record, rows, eventTime }) => [String.fromCharCode(...record), String.fromCharCode(...rows[0]), eventTime]),
+    [["a", "a", undefined], ["d", "d", 4n]],
+  );
+});

@@ -2,14 +2,15 @@
 
 use crate::{
     services, setup,
-    shell::{Failure, project, run},
+    shell::{Failure, project, run, run_in},
     web,
 };
 
 /// What is measured.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What the bench program is told: `operator`, `instances` or `backends`, with their options; all where nothing is said.
+    /// What the bench program is told: `operator`, `instances`, `backends` or `sweep`, with their options; or `browser`, for the
+    /// package in a worker of Chromium. All but the sweep where nothing is said.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
@@ -23,14 +24,24 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Failure> {
     let line: Vec<&str> = arguments.arguments.iter().map(String::as_str).collect();
     let needs_servers = match line.first() {
         Some(&"operator") => line.len() == 1 || line.contains(&"w4"),
-        Some(&"instances") => false,
+        Some(&"instances" | &"sweep" | &"browser") => false,
         _ => true,
     };
+    if line.first() == Some(&"browser") {
+        return browser(&line[1..]);
+    }
     let _running = needs_servers.then(services::Running::start).transpose()?;
     if !line.is_empty() {
         return run(&program, &line);
     }
     run(&program, &["operator"])?;
     run(&program, &["instances"])?;
-    run(&program, &["backends"])
+    run(&program, &["backends"])?;
+    browser(&[])
+}
+
+/// Measures the package in a worker of Chromium.
+fn browser(options: &[&str]) -> Result<(), Failure> {
+    setup::chromium()?;
+    run_in(&project().join("web"), "node", &[&["bench/browser.mjs"][..], options].concat())
 }

@@ -70,6 +70,8 @@ const CASES: &[Case] = &[
     Case { watermark_every: 0, ..case("project", "w3", "unordered", 1_000, 1_000_000, 0) },
     case("project", "w4", "ordered", 1_000, 1_000_000, 0),
     case("project", "w4", "unordered", 1_000, 1_000_000, 0),
+    case("project-node", "w3", "ordered", 1_000, 100_000, 0),
+    case("project-node", "w3", "unordered", 1_000, 300_000, 0),
     case("project-node", "w4", "ordered", 1_000, 300_000, 0),
     case("project-node", "w4", "unordered", 1_000, 300_000, 0),
 ];

@@ -6,6 +6,8 @@ import { instantiateComponent, startHost } from "../../package/modules.js";
 
 const { Imports, Operator } = await startHost();
 const operators = new Map();
+/** Answers that were given since the last other call, by operator: that call takes them as one batch. */
+const answers = new Map();
 let lastId = 0;
 
 const bytes = (base64) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
@@ -35,7 +37,12 @@ const calls = {
     operators.set(++lastId, Operator.open(imports, exports, options, 0n, snapshot && bytes(snapshot)));
     return lastId;
   },
+  answer({ operator, ...answer }) {
+    if (!answers.has(operator)) answers.set(operator, []);
+    answers.get(operator).push(answer);
+  },
   close({ operator }) {
+    answers.delete(operator);
     operators.get(operator)?.free();
     operators.delete(operator);
   },
@@ -52,8 +59,6 @@ const calls = {
   pushWatermark: (operator, { now, eventTime }) => operator.pushWatermark(BigInt(eventTime), now),
   pushIdle: (operator, { now, idle }) => operator.pushIdle(idle, now),
   endInput: (operator, { now }) => operator.endInput(now),
-  answer: (operator, { id, attempt, status, arrival, rows, retryAfter }) =>
-    operator.answer(BigInt(id), attempt, status, BigInt(arrival), rows.map(bytes), BigInt(retryAfter)),
   poll(operator, { now, max }) {
     const { outputs, state, wakeAt, room } = operator.poll(max, 0xffff_ffff, now);
     const columns = {
@@ -83,11 +88,30 @@ const calls = {
   inspect: (operator, { now, max }) => operator.inspect(max, now),
 };
 
+/** The columns of a `completion-batch`. */
+function batchOf(answers) {
+  const rows = answers.flatMap(({ rows }) => rows.map(bytes));
+  let end = 0;
+  return {
+    ids: BigUint64Array.from(answers, ({ id }) => BigInt(id)),
+    attempts: Uint32Array.from(answers, ({ attempt }) => attempt),
+    statuses: Uint8Array.from(answers, ({ status }) => status),
+    arrivals: BigUint64Array.from(answers, ({ arrival }) => BigInt(arrival)),
+    rowCounts: Uint32Array.from(answers, ({ rows }) => rows.length),
+    rows: { ends: Uint32Array.from(rows, (row) => (end += row.length)), bytes: Uint8Array.from(rows.flatMap((row) => [...row])) },
+    retryAfter: BigUint64Array.from(answers, ({ retryAfter }) => BigInt(retryAfter)),
+  };
+}
+
 /** Carries one call out. */
 export async function carryOut({ call, operator, now, ...request }) {
   try {
+    if (call !== "answer" && answers.has(operator)) {
+      operators.get(operator).answer(batchOf(answers.get(operator)));
+      answers.delete(operator);
+    }
     const done =
-      call === "open" || call === "close"
+      call === "open" || call === "close" || call === "answer"
         ? await calls[call]({ operator, ...request })
         : calls[call](operators.get(operator), { ...request, now: now === undefined ? undefined : BigInt(now) });
     return { done: plain(done ?? null) };
