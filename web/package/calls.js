@@ -5,6 +5,7 @@ import { decodeText } from "./columns.js";
 import { LookupFailure } from "./failure.js";
 import { RawJson, stringify, valuesOf } from "./json.js";
 import { keyOf } from "./keys.js";
+import { nextTurn } from "./turn.js";
 
 const NEVER = 0xffff_ffff_ffff_ffffn;
 /** The longest that a timer can wait, in milliseconds. */
@@ -20,8 +21,10 @@ export class Calls {
   /** Attempts in flight whose signals somebody has asked for. */
   #watched = new Set();
   #gathered = [];
-  /** What was answered in this microtask. */
+  /** What was answered and has not gone on yet. */
   #answers;
+  /** What will have it go on: `queueMicrotask`, `nextTurn`. */
+  #scheduled = new Set();
   #over;
 
   constructor(lookup, clock, rows) {
@@ -114,8 +117,8 @@ export class Calls {
       const [value, attempt] = [rows[place], attempts[place]];
       if (typeof value?.then === "function") {
         value.then(
-          (value) => this.#settle(attempt, value, this.#driver.now()),
-          (error) => this.#fail(attempt, error, this.#driver.now()),
+          (value) => this.#settle(attempt, value, this.#driver.now(), nextTurn),
+          (error) => this.#fail(attempt, error, this.#driver.now(), nextTurn),
         );
       } else {
         this.#settle(attempt, value, arrival);
@@ -123,41 +126,42 @@ export class Calls {
     }
   }
 
-  #settle(attempt, value, arrival) {
-    if (value instanceof Error) return this.#fail(attempt, value, arrival);
+  #settle(attempt, value, arrival, schedule) {
+    if (value instanceof Error) return this.#fail(attempt, value, arrival, schedule);
     let rows;
     try {
       rows = rowsOf(value);
       // Bytes that are no JSON are this record's failure, and not its reader's.
       if (this.#areParsed) rows.forEach((row) => typeof row === "string" || JSON.parse(decodeText(row)));
     } catch (error) {
-      return this.#fail(attempt, new LookupFailure("malformed", `a row cannot be written: ${error.message}`), arrival);
+      return this.#fail(attempt, new LookupFailure("malformed", `a row cannot be written: ${error.message}`), arrival, schedule);
     }
-    this.#answer(attempt, arrival, "answered", rows, 0n);
+    this.#answer(attempt, arrival, "answered", rows, 0n, schedule);
   }
 
-  #fail(attempt, error, arrival) {
+  #fail(attempt, error, arrival, schedule) {
     const message = (error instanceof Error ? error.message : String(error)) || "the lookup failed";
     const kind = error instanceof LookupFailure ? error.kind : undefined;
     // Whoever throws anything else does not say that another attempt may not help.
     const status = isFailure(kind) ? kind : "unavailable";
-    this.#answer(attempt, arrival, status, [message], BigInt(Math.round((error?.retryAfter ?? 0) * 1e6)));
+    this.#answer(attempt, arrival, status, [message], BigInt(Math.round((error?.retryAfter ?? 0) * 1e6)), schedule);
   }
 
-  #answer(attempt, arrival, status, rows, retryAfter) {
+  /** Answers of a batch go on in a microtask, and those that come one by one in the next turn: then there may be more of them. */
+  #answer(attempt, arrival, status, rows, retryAfter, schedule = queueMicrotask) {
     if (!attempt.isOpen || this.#over) return;
     attempt.isOpen = false;
     if (attempt.controller && this.#watched.delete(attempt)) attempt.stopTimer(this.#clock);
-    // Answers of one microtask are taken together.
-    if (this.#answers === undefined) {
-      this.#answers = new Answers();
-      queueMicrotask(() => {
-        const answers = this.#answers;
-        this.#answers = undefined;
-        if (!this.#over) this.#driver.answer(answers.build());
-      });
-    }
+    this.#answers ??= new Answers();
     this.#answers.push(attempt, arrival, status, rows, retryAfter);
+    if (this.#scheduled.has(schedule)) return;
+    this.#scheduled.add(schedule);
+    schedule(() => {
+      this.#scheduled.delete(schedule);
+      const answers = this.#answers;
+      this.#answers = undefined;
+      if (answers !== undefined && !this.#over) this.#driver.answer(answers.build());
+    });
   }
 }
 
