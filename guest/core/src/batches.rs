@@ -1,9 +1,11 @@
 //! The records in flight, as rows of the batches that they came in: nothing is copied a record.
 
+use alloc::vec::Vec;
+
 use bytes::Bytes;
 
 use crate::{
-    EventTime, Record,
+    EventTime, Instant, Record,
     columns::RecordBatch,
     shared::{Share, Shared},
 };
@@ -17,10 +19,26 @@ pub(crate) struct Held {
 
 /// What records came in.
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
-    /// A record that came alone.
+pub(crate) struct Source {
+    pub(crate) records: Records,
+    pub(crate) accepted_at: AcceptedAt,
+}
+
+/// Records that are kept together.
+#[derive(Debug, Clone)]
+pub(crate) enum Records {
+    /// One that came alone.
     One(Record),
     Batch(RecordBatch),
+}
+
+/// When records came.
+#[derive(Debug, Clone)]
+pub(crate) enum AcceptedAt {
+    /// All at once.
+    Once(Instant),
+    /// Each by itself, those of several batches that were moved together.
+    Each(Vec<Instant>),
 }
 
 /// The batches of which rows are in flight.
@@ -29,9 +47,9 @@ pub(crate) type Batches = Shared<Source>;
 impl Batches {
     #[inline]
     pub(crate) fn has_key(&self, held: Held) -> bool {
-        match &self[held.batch] {
-            Source::One(record) => record.key.is_some(),
-            Source::Batch(batch) => batch.has_key(held.row as usize),
+        match &self[held.batch].records {
+            Records::One(record) => record.key.is_some(),
+            Records::Batch(batch) => batch.has_key(held.row as usize),
         }
     }
 
@@ -42,34 +60,42 @@ impl Batches {
 
     #[inline]
     pub(crate) fn payload(&self, held: Held) -> &[u8] {
-        match &self[held.batch] {
-            Source::One(record) => &record.payload,
-            Source::Batch(batch) => batch.payload(held.row as usize),
+        match &self[held.batch].records {
+            Records::One(record) => &record.payload,
+            Records::Batch(batch) => batch.payload(held.row as usize),
         }
     }
 
     #[inline]
     pub(crate) fn event_time(&self, held: Held) -> EventTime {
-        match &self[held.batch] {
-            Source::One(record) => record.event_time,
-            Source::Batch(batch) => batch.event_time(held.row as usize),
+        match &self[held.batch].records {
+            Records::One(record) => record.event_time,
+            Records::Batch(batch) => batch.event_time(held.row as usize),
+        }
+    }
+
+    /// When it was taken into flight.
+    pub(crate) fn accepted_at(&self, held: Held) -> Instant {
+        match &self[held.batch].accepted_at {
+            AcceptedAt::Once(instant) => *instant,
+            AcceptedAt::Each(instants) => instants[held.row as usize],
         }
     }
 
     /// The record by itself; its bytes stay where they are.
     pub(crate) fn record(&self, held: Held) -> Record {
-        match &self[held.batch] {
-            Source::One(record) => record.clone(),
-            Source::Batch(batch) => batch.record(held.row as usize),
+        match &self[held.batch].records {
+            Records::One(record) => record.clone(),
+            Records::Batch(batch) => batch.record(held.row as usize),
         }
     }
 
     /// The bytes that it holds while it is in flight.
     #[inline]
     pub(crate) fn held_bytes(&self, held: Held) -> u64 {
-        match &self[held.batch] {
-            Source::One(record) => record.held_bytes(),
-            Source::Batch(batch) => batch.held_bytes(held.row as usize),
+        match &self[held.batch].records {
+            Records::One(record) => record.held_bytes(),
+            Records::Batch(batch) => batch.held_bytes(held.row as usize),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What was found for the records in flight, as rows of the batches of answers that it came in.
 
-use alloc::boxed::Box;
+use alloc::{string::ToString, vec::Vec};
+use core::num::NonZeroU32;
+
+use bytes::Bytes;
 
 use crate::{
     Rows,
@@ -8,71 +11,71 @@ use crate::{
     shared::{Share, Shared},
 };
 
+/// Rows of a batch, which is held for whoever has this.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FoundRows {
+    pub(crate) batch: Share,
+    pub(crate) first: u32,
+    pub(crate) count: NonZeroU32,
+}
+
 /// What was found for a record.
-#[derive(Debug, Clone)]
-pub(crate) enum Find {
-    Nothing,
-    /// Rows of a batch of answers: at least one.
-    Shared {
-        batch: Share,
-        first: u32,
-        count: u32,
-    },
-    /// Rows that came alone, from the cache, or as a message.
-    Own(Box<Rows>),
-}
-
-impl From<Rows> for Find {
-    fn from(rows: Rows) -> Self {
-        if rows.is_empty() { Self::Nothing } else { Self::Own(Box::new(rows)) }
-    }
-}
-
-impl Find {
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Self::Nothing)
-    }
-}
+pub(crate) type Find = Option<FoundRows>;
 
 /// The batches of which rows are in flight.
 pub(crate) type Finds = Shared<ByteStrings>;
 
 impl Finds {
+    /// Keeps rows that came alone, or from the cache.
+    pub(crate) fn keep_rows(&mut self, rows: &Rows) -> Find {
+        let rows = rows.as_slice();
+        let count = NonZeroU32::new(rows.len() as u32)?;
+        let mut end = 0;
+        let ends = rows.iter().map(|row| {
+            end += row.len() as u32;
+            end
+        });
+        let ends: Vec<u32> = ends.collect();
+        let bytes = match rows {
+            [row] => row.clone(),
+            rows => rows.concat().into(),
+        };
+        let batch = self.insert(ByteStrings::of(ends, bytes), u64::from(end));
+        Some(FoundRows { batch, first: 0, count })
+    }
+
+    /// Keeps a message, which stands for a failure's row.
+    pub(crate) fn keep_message(&mut self, message: &str) -> Find {
+        self.keep_rows(&Rows::One(Bytes::from(message.to_string())))
+    }
+
     /// The same once more, for another record.
-    pub(crate) fn share(&mut self, find: &Find) -> Find {
-        if let Find::Shared { batch, .. } = find {
-            self.keep(*batch, 1);
+    pub(crate) fn share(&mut self, find: Find) -> Find {
+        if let Some(found) = find {
+            self.keep(found.batch, 1);
         }
-        find.clone()
+        find
     }
 
     /// The rows by themselves; their bytes stay where they are.
-    pub(crate) fn rows(&self, find: &Find) -> Rows {
-        match find {
-            Find::Nothing => Rows::None,
-            Find::Own(rows) => (**rows).clone(),
-            Find::Shared { batch, first, count } => {
-                (*first..first + count).map(|row| self[*batch].get(row as usize)).collect()
-            }
-        }
+    pub(crate) fn rows(&self, find: Find) -> Rows {
+        let Some(FoundRows { batch, first, count }) = find else { return Rows::None };
+        (first..first + count.get()).map(|row| self[batch].get(row as usize)).collect()
     }
 
     /// The bytes of all rows together.
     #[inline]
-    pub(crate) fn held_bytes(&self, find: &Find) -> u64 {
-        match find {
-            Find::Nothing => 0,
-            Find::Own(rows) => rows.held_bytes(),
-            Find::Shared { batch, first, count } => self[*batch].byte_len(*first as usize, *count as usize) as u64,
-        }
+    pub(crate) fn held_bytes(&self, find: Find) -> u64 {
+        find.map_or(0, |FoundRows { batch, first, count }| {
+            self[batch].byte_len(first as usize, count.get() as usize) as u64
+        })
     }
 
     /// The record that had it has left.
     #[inline]
     pub(crate) fn drop_find(&mut self, find: Find) {
-        if let Find::Shared { batch, .. } = find {
-            self.release(batch, 1);
+        if let Some(found) = find {
+            self.release(found.batch, 1);
         }
     }
 }

@@ -39,6 +39,10 @@ struct Place<T> {
 }
 
 impl<T> Slots<T> {
+    /// Bytes of each place, as the component has them.
+    #[cfg(target_pointer_width = "32")]
+    pub(crate) const PLACE: usize = size_of::<Place<T>>();
+
     pub(crate) fn new() -> Self {
         Self { slots: Vec::new(), free: Vec::new(), in_use: 0 }
     }

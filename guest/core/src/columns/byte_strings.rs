@@ -35,6 +35,11 @@ impl ByteStrings {
         Ok(Self { ends, bytes })
     }
 
+    /// The column of these `ends` in `bytes`, of which that is known that [`Self::new`] looks for.
+    pub(crate) fn of(ends: Vec<u32>, bytes: Bytes) -> Self {
+        Self { ends, bytes }
+    }
+
     /// How many strings there are.
     #[inline]
     #[must_use]

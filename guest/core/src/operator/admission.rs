@@ -2,13 +2,14 @@
 
 use alloc::boxed::Box;
 
-use super::{InFlightRecord, Operator, RecordState};
+use super::{InFlightRecord, LastError, Operator, RecordState};
 use crate::{
     Instant, Order, PushError, Record,
-    batches::{Held, Source},
+    batches::{AcceptedAt, Held, Records, Source},
     columns::RecordBatch,
     hashed_key::HashedKey,
     queue::{Barrier, BarrierKind},
+    shared::Share,
     snapshot::SavedElement,
     timers::Neighbours,
 };
@@ -59,7 +60,7 @@ impl Operator {
         }
         self.requests.reserve(rows);
         let bytes = batch.byte_len();
-        let batch = self.batches.insert(Source::Batch(batch), bytes);
+        let batch = self.keep(Records::Batch(batch), bytes);
         // One hold for each record, and the first one until all are in.
         self.batches.keep(batch, rows as u32);
         let mut taken = 0;
@@ -125,8 +126,13 @@ impl Operator {
 
     fn admit_alone(&mut self, record: Record) -> Result<(), crate::OperatorError> {
         let (has_key, bytes) = (record.key.is_some(), record.held_bytes());
-        let batch = self.batches.insert(Source::One(record), bytes);
+        let batch = self.keep(Records::One(record), bytes);
         self.admit_record(Held { batch, row: 0 }, has_key, bytes)
+    }
+
+    /// Keeps what comes now; its one user is the caller.
+    fn keep(&mut self, records: Records, bytes: u64) -> Share {
+        self.batches.insert(Source { records, accepted_at: AcceptedAt::Once(self.now) }, bytes)
     }
 
     /// Takes a record of a batch that is held for it.
@@ -136,17 +142,15 @@ impl Operator {
         let slot = self.records.insert(InFlightRecord {
             held,
             has_key,
-            bytes,
+            bytes: bytes as usize,
             arrival,
-            accepted_at: self.now,
             segment: 0,
             attempt: 0,
             lookups: 0,
             missed: false,
-            flight: None,
             deadline: Instant::NEVER,
             neighbours: Neighbours::default(),
-            last_error: None,
+            last_error: LastError::default(),
             state: RecordState::Blocked,
         });
         self.records[slot].segment = self.queue.push_record(slot);

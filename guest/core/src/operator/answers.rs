@@ -1,12 +1,13 @@
 //! Answers, and what becomes of them.
 
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use super::{Operator, RecordState};
 use crate::{
     Answer, Instant, LookupError, OperatorError, RequestId, Verdict,
     columns::{AttemptEnd, CompletionBatch},
-    finds::Find,
+    finds::{Find, FoundRows},
     hashed_key::HashedKey,
     slots::{Found, Slot},
 };
@@ -24,7 +25,7 @@ impl Operator {
     /// [`OperatorError::Spent`] once the operator failed.
     pub fn complete(&mut self, answer: Answer, now: Instant) -> Result<Verdict, OperatorError> {
         self.see(now);
-        let result = answer.result.map(Find::from);
+        let result = answer.result.map(|rows| self.finds.keep_rows(&rows));
         self.take_answer(answer.id, answer.attempt, answer.arrival, result)
     }
 
@@ -51,12 +52,12 @@ impl Operator {
                 unused += 1;
                 continue;
             }
-            let result = match (is_failure, rows.is_empty()) {
-                (false, false) => Ok(Find::Shared { batch, first: rows.start as u32, count: rows.len() as u32 }),
-                (false, true) => Ok(Find::Nothing),
-                (true, _) => Err(answers.error(&end)),
+            let count = NonZeroU32::new(rows.len() as u32);
+            let result = match is_failure {
+                false => Ok(count.map(|count| FoundRows { batch, first: rows.start as u32, count })),
+                true => Err(answers.error(&end)),
             };
-            unused += u32::from(is_failure || rows.is_empty());
+            unused += u32::from(is_failure || count.is_none());
             taken = self.take_answer(id, attempt, arrival, result);
         }
         self.finds.release(batch, unused);
@@ -82,7 +83,9 @@ impl Operator {
             Verdict::Unknown => self.counters.answers_unknown += 1,
         }
         let applied = match (verdict, slot) {
-            (Verdict::Accepted, Some(slot)) if self.records[slot].flight.is_none() => {
+            (Verdict::Accepted, Some(slot))
+                if matches!(self.records[slot].state, RecordState::Running { flight: None }) =>
+            {
                 return self.apply(slot, result, arrival).and_then(|()| self.start_all()).map(|()| verdict);
             }
             (Verdict::Accepted | Verdict::Late, Some(slot)) => self.apply_to_flight(slot, verdict, &result, arrival),
@@ -104,7 +107,7 @@ impl Operator {
         let record = &self.records[slot];
         let verdict = if attempt == 0 || attempt > record.attempt {
             Verdict::Unknown
-        } else if attempt < record.attempt || !matches!(record.state, RecordState::Running) {
+        } else if attempt < record.attempt || !matches!(record.state, RecordState::Running { .. }) {
             Verdict::Stale
         } else if arrival >= record.deadline {
             Verdict::Late
@@ -142,7 +145,7 @@ impl Operator {
 
     fn share(&mut self, result: &Result<Find, LookupError>) -> Result<Find, LookupError> {
         match result {
-            Ok(find) => Ok(self.finds.share(find)),
+            Ok(find) => Ok(self.finds.share(*find)),
             Err(error) => Err(error.clone()),
         }
     }
@@ -150,11 +153,12 @@ impl Operator {
     /// Where `slot`'s record made its lookup for others too: keeps what was found and gives them.
     fn end_flight(&mut self, slot: Slot, result: &Result<Find, LookupError>) -> Vec<RequestId> {
         let record = &mut self.records[slot];
-        let Some(flight) = record.flight.take() else { return Vec::new() };
+        let RecordState::Running { flight: Some(flight) } = record.state else { return Vec::new() };
+        record.state = RecordState::Running { flight: None };
         if let (Some(cache), Ok(find)) = (&mut self.cache, result)
             && let Some(key) = self.batches.record(record.held).key
         {
-            cache.put(&HashedKey::new(key), &self.finds.rows(find), self.now);
+            cache.put(&HashedKey::new(key), &self.finds.rows(*find), self.now);
         }
         self.flights.end(flight)
     }

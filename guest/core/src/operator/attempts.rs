@@ -1,9 +1,9 @@
 //! A record's attempts, from the first to its end.
 
-use alloc::{format, string::String, vec::Vec};
+use alloc::{boxed::Box, format, string::String, vec::Vec};
 use core::time::Duration;
 
-use super::{InFlightRecord, Operator, RecordState, arrivals::Queued, message_row};
+use super::{InFlightRecord, LastError, Operator, RecordState, arrivals::Queued};
 use crate::{
     Instant, LookupError, OperatorError, Order, Outcome, Policy, RequestId,
     batches::Held,
@@ -30,7 +30,7 @@ impl Operator {
         let record = &mut self.records[slot];
         if !record.has_key {
             self.counters.keyless += 1;
-            return self.end(slot, Outcome::Missing, Find::Nothing, || "it has no key".into());
+            return self.end(slot, Outcome::Missing, None, || "it has no key".into());
         }
         self.lookups_in_flight += 1;
         if let Some(timeout) = self.options.timeout {
@@ -46,6 +46,7 @@ impl Operator {
         let id = self.records.id(slot);
         let record = &mut self.records[slot];
         record.attempt += 1;
+        let mut flight = None;
         if let Some(cache) = &mut self.cache {
             let Some(key) = self.batches.record(record.held).key else { unreachable!("it is looked up by its key") };
             let key = HashedKey::new(key);
@@ -54,7 +55,8 @@ impl Operator {
                 // A retry on a miss goes past the cached miss.
                 Some(rows) if !(missed && rows.is_empty()) => {
                     self.counters.cache_hits += 1;
-                    return self.answered(slot, rows.into(), self.now);
+                    let find = self.finds.keep_rows(&rows);
+                    return self.answered(slot, find, self.now);
                 }
                 _ => {}
             }
@@ -65,17 +67,17 @@ impl Operator {
                 return Ok(());
             }
             self.counters.cache_misses += 1;
-            record.flight = Some(self.flights.begin(key));
+            flight = Some(self.flights.begin(key));
         }
-        self.request(slot);
+        self.request(slot, flight);
         Ok(())
     }
 
-    /// Asks for the lookup of `slot`'s record.
-    fn request(&mut self, slot: Slot) {
+    /// Asks for the lookup of `slot`'s record, which makes it for those of `flight`, too.
+    fn request(&mut self, slot: Slot, flight: Option<Slot>) {
         let id = self.records.id(slot);
         let record = &mut self.records[slot];
-        record.state = RecordState::Running;
+        record.state = RecordState::Running { flight };
         record.lookups += 1;
         self.counters.attempts += 1;
         self.counters.retries += u64::from(record.lookups > 1);
@@ -97,7 +99,8 @@ impl Operator {
     /// Where `slot`'s record makes a lookup for others too and will not see its end, has the next
     /// of them make one: the provider may have given up the old one with its deadline.
     pub(super) fn hand_over(&mut self, slot: Slot) {
-        let Some(flight) = self.records[slot].flight.take() else { return };
+        let RecordState::Running { flight: Some(flight) } = self.records[slot].state else { return };
+        self.records[slot].state = RecordState::Running { flight: None };
         let records = &self.records;
         let followers = self.flights.followers(flight);
         let next = followers.iter().position(|&id| waits_for_another(records, id, self.now));
@@ -108,8 +111,7 @@ impl Operator {
         let id = followers[next];
         followers.drain(..=next);
         if let Found::Here(next) = self.records.find(id) {
-            self.records[next].flight = Some(flight);
-            self.request(next);
+            self.request(next, Some(flight));
         }
     }
 
@@ -136,14 +138,14 @@ impl Operator {
     /// An attempt of `slot`'s record ended with rows or a miss.
     #[inline]
     pub(super) fn answered(&mut self, slot: Slot, find: Find, arrival: Instant) -> Result<(), OperatorError> {
-        if !find.is_empty() {
+        if find.is_some() {
             return self.finish(slot, Outcome::Found, find, String::new);
         }
         self.records[slot].missed = true;
         if self.options.retry.on.missing() && self.wait_for_retry(slot, arrival, None) {
             return Ok(());
         }
-        self.finish(slot, Outcome::Missing, Find::Nothing, || "on-missing is fail".into())
+        self.finish(slot, Outcome::Missing, None, || "on-missing is fail".into())
     }
 
     /// An attempt of `slot`'s record failed.
@@ -154,14 +156,14 @@ impl Operator {
         arrival: Instant,
     ) -> Result<(), OperatorError> {
         let message = format!("{error}");
-        self.records[slot].last_error = Some(message.clone().into_boxed_str());
+        self.records[slot].last_error = LastError(Some(Box::new(message.clone())));
         if self.options.retry.on.failure()
             && error.kind.is_retryable()
             && self.wait_for_retry(slot, arrival, error.retry_after)
         {
             return Ok(());
         }
-        let row = message_row(&message);
+        let row = self.finds.keep_message(&message);
         self.finish(slot, Outcome::Failed, row, || message)
     }
 
@@ -213,10 +215,10 @@ impl Operator {
             Outcome::Failed => self.counters.failed += 1,
             Outcome::TimedOut => self.counters.timed_out += 1,
         }
-        let bytes = self.finds.held_bytes(&find);
+        let bytes = self.finds.held_bytes(find);
         self.queued_bytes += bytes;
         let record = &mut self.records[slot];
-        record.bytes += bytes;
+        record.bytes += bytes as usize;
         record.state = RecordState::Done { outcome, find };
         if self.options.policy(outcome) == Policy::Fail {
             return Err(self.fail(slot, outcome, why()));

@@ -8,9 +8,9 @@ use alloc::vec::Vec;
 
 use super::{Operator, RecordState};
 use crate::{
-    batches::{Held, Source},
+    batches::{AcceptedAt, Held, Records, Source},
     columns::{ByteStringsBuilder, RecordBatchBuilder},
-    finds::Find,
+    finds::FoundRows,
     slots::Slot,
 };
 
@@ -56,7 +56,9 @@ impl Operator {
     fn place_records(&mut self, moved: RecordBatchBuilder, group: &[Slot]) {
         let moved = moved.build();
         let bytes = moved.byte_len();
-        let batch = self.batches.insert(Source::Batch(moved), bytes);
+        let accepted_at = group.iter().map(|&slot| self.batches.accepted_at(self.records[slot].held)).collect();
+        let moved = Source { records: Records::Batch(moved), accepted_at: AcceptedAt::Each(accepted_at) };
+        let batch = self.batches.insert(moved, bytes);
         for (row, &slot) in group.iter().enumerate() {
             let held = core::mem::replace(&mut self.records[slot].held, Held { batch, row: row as u32 });
             self.batches.keep(batch, 1);
@@ -69,8 +71,8 @@ impl Operator {
         let mut moved = ByteStringsBuilder::default();
         let mut group = Vec::new();
         for &slot in slots {
-            if let RecordState::Done { find: Find::Shared { batch, first, count }, .. } = self.records[slot].state {
-                let (first, count) = (first as usize, count as usize);
+            if let RecordState::Done { find: Some(FoundRows { batch, first, count }), .. } = self.records[slot].state {
+                let (first, count) = (first as usize, count.get() as usize);
                 let bytes = moved.byte_len() + self.finds[batch].byte_len(first, count);
                 if bytes as u64 > GROUP && !group.is_empty() {
                     self.place_rows(core::mem::take(&mut moved), &group);
@@ -89,7 +91,8 @@ impl Operator {
         let bytes = moved.byte_len() as u64;
         let moved = self.finds.insert(moved.build(), bytes);
         for &(slot, row) in group {
-            if let RecordState::Done { find: Find::Shared { batch, first, .. }, .. } = &mut self.records[slot].state {
+            if let RecordState::Done { find: Some(FoundRows { batch, first, .. }), .. } = &mut self.records[slot].state
+            {
                 let before = core::mem::replace(batch, moved);
                 *first = row;
                 self.finds.keep(moved, 1);

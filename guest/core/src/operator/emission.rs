@@ -5,7 +5,7 @@ use crate::{
     Element, JoinedRecord, Outcome,
     batches::Held,
     columns::OutputBatchBuilder,
-    finds::Find,
+    finds::{Find, FoundRows},
     queue::{BarrierKind, Ready},
     slots::Slot,
 };
@@ -30,7 +30,7 @@ impl Operator {
             Leaving::Barrier(BarrierKind::Idle) => Element::Idle,
             Leaving::Barrier(BarrierKind::Active) => Element::Active,
             Leaving::Record { held, outcome, find, attempts, .. } => {
-                let (record, rows) = (self.batches.record(held), self.finds.rows(&find));
+                let (record, rows) = (self.batches.record(held), self.finds.rows(find));
                 self.batches.release(held.batch, 1);
                 self.finds.drop_find(find);
                 Element::Joined(JoinedRecord { record, outcome, rows, attempts })
@@ -59,21 +59,14 @@ impl Operator {
                         records.write_records(&mut self.batches, outputs);
                     }
                     records.add(held.batch, held.row, 1, 1);
-                    let row_count = match find {
-                        Find::Nothing => 0,
-                        Find::Shared { batch, first, count } => {
-                            if !rows.goes_on_with(batch, first) {
-                                rows.write_rows(&mut self.finds, &mut outputs.rows);
-                            }
-                            rows.add(batch, first, count, 1);
-                            count
-                        }
-                        Find::Own(own) => {
+                    let mut row_count = 0;
+                    if let Some(FoundRows { batch, first, count }) = find {
+                        row_count = count.get();
+                        if !rows.goes_on_with(batch, first) {
                             rows.write_rows(&mut self.finds, &mut outputs.rows);
-                            own.as_slice().iter().for_each(|row| outputs.rows.push(row));
-                            own.as_slice().len() as u32
                         }
-                    };
+                        rows.add(batch, first, row_count, 1);
+                    }
                     outputs.push_joined(outcome, has_key, attempts, row_count);
                     if !has_key {
                         records.write_keyless(&mut self.batches, outputs);
@@ -109,11 +102,10 @@ impl Operator {
 
     #[inline]
     fn leave_record(&mut self, slot: Slot) -> Leaving {
-        let record = &mut self.records[slot];
-        let InFlightRecord { held, has_key, lookups, bytes, .. } = *record;
-        let state = core::mem::replace(&mut record.state, RecordState::Blocked);
+        let InFlightRecord { held, has_key, bytes, lookups, state, .. } = self.records[slot];
         let RecordState::Done { outcome, find } = state else { unreachable!("only done records are ready") };
         self.records.discard(slot);
+        let bytes = bytes as u64;
         self.queued_bytes -= bytes;
         if self.options.policy(outcome) == crate::Policy::Drop {
             self.counters.dropped += 1;

@@ -1,6 +1,6 @@
 //! A look at what is in flight, which changes nothing.
 
-use alloc::{string::ToString, vec::Vec};
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{InFlightRecord, Operator, RecordState, arrivals::Queued};
@@ -44,7 +44,7 @@ impl Operator {
     fn view_record(&self, slot: Slot, record: &InFlightRecord, held: bool, now: Instant) -> InFlight {
         let (waits_for, outcome) = match record.state {
             RecordState::Blocked => (WaitsFor::Key, None),
-            RecordState::Running | RecordState::Sharing => (WaitsFor::Answer, None),
+            RecordState::Running { .. } | RecordState::Sharing => (WaitsFor::Answer, None),
             RecordState::Waiting => (WaitsFor::Retry, None),
             RecordState::Done { outcome, .. } if held => (WaitsFor::Order, Some(outcome)),
             RecordState::Done { outcome, .. } => (WaitsFor::Downstream, Some(outcome)),
@@ -55,11 +55,11 @@ impl Operator {
             barrier: false,
             key: self.batches.record(record.held).key,
             waits_for,
-            age: now.since(record.accepted_at),
+            age: now.since(self.batches.accepted_at(record.held)),
             attempts: record.attempt,
             deadline: Some(record.deadline).filter(|&deadline| deadline != Instant::NEVER && !record.is_done()),
             outcome,
-            last_error: record.last_error.as_ref().map(ToString::to_string),
+            last_error: record.last_error.0.as_deref().cloned(),
         }
     }
 }

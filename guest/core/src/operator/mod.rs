@@ -11,16 +11,10 @@ mod look;
 mod run;
 mod time;
 
-use alloc::{
-    boxed::Box,
-    collections::VecDeque,
-    string::{String, ToString},
-};
-
-use bytes::Bytes;
+use alloc::{boxed::Box, collections::VecDeque, string::String};
 
 use crate::{
-    EventTime, Instant, LookupFailed, OperatorError, Options, Outcome, PushError, Record, Request, Rows, Stats,
+    EventTime, Instant, LookupFailed, OperatorError, Options, Outcome, PushError, Record, Request, Stats,
     batches::{Batches, Held},
     cache::Cache,
     columns::RequestBatchBuilder,
@@ -96,9 +90,8 @@ struct InFlightRecord {
     held: Held,
     has_key: bool,
     /// Of the record, and of the rows found for it.
-    bytes: u64,
+    bytes: usize,
     arrival: u64,
-    accepted_at: Instant,
     segment: Segment,
     /// Of its newest attempt, shared ones included; 0 before the first.
     attempt: u32,
@@ -106,23 +99,33 @@ struct InFlightRecord {
     lookups: u32,
     /// Its last attempt was a miss, so a cached miss is no news to it.
     missed: bool,
-    /// The lookup that it makes for others too.
-    flight: Option<Slot>,
     /// [`Instant::NEVER`] before its first attempt, and where nothing times out.
     deadline: Instant,
     /// In the list of deadlines.
     neighbours: Neighbours,
     /// What the last failed attempt said.
-    last_error: Option<Box<str>>,
+    last_error: LastError,
     state: RecordState,
 }
 
-#[derive(Debug, Clone)]
+/// A text that few records have, in a pointer's bytes.
+#[derive(Debug, Clone, Default)]
+#[expect(clippy::box_collection, reason = "the text's own three words would count for each record")]
+struct LastError(Option<Box<String>>);
+
+/// What a record holds beside its key and payload is a promise: these, a place in the queue, and 16 bytes of its columns.
+#[cfg(target_pointer_width = "32")]
+const _: () = assert!(Slots::<InFlightRecord>::PLACE <= 80);
+
+#[derive(Debug, Clone, Copy)]
 enum RecordState {
     /// Key-ordered: an earlier record of its key is being looked up.
     Blocked,
     /// An attempt runs.
-    Running,
+    Running {
+        /// Which it makes for others too.
+        flight: Option<Slot>,
+    },
     /// Another record's attempt for the same key runs.
     Sharing,
     /// The delay before the next attempt runs.
@@ -313,9 +316,4 @@ impl Operator {
         self.failed = Some(failed.clone());
         OperatorError::LookupFailed(failed)
     }
-}
-
-/// The row that stands for a failure: its message.
-fn message_row(message: &str) -> Find {
-    Rows::One(Bytes::from(message.to_string())).into()
 }

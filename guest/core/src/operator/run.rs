@@ -3,7 +3,7 @@
 use core::mem::take;
 
 use crate::{
-    batches::{Batches, Held, Source},
+    batches::{Batches, Held, Records},
     columns::{ByteStringsBuilder, OutputBatchBuilder},
     finds::Finds,
     shared::Share,
@@ -41,13 +41,13 @@ impl Run {
         if count == 0 {
             return;
         }
-        match &batches[batch] {
-            Source::One(record) => {
+        match &batches[batch].records {
+            Records::One(record) => {
                 outputs.event_times.push(record.event_time.0);
                 outputs.keys.push(record.key.as_deref().unwrap_or_default());
                 outputs.payloads.push(&record.payload);
             }
-            Source::Batch(batch) => batch.write_run(first as usize, count as usize, outputs),
+            Records::Batch(batch) => batch.write_run(first as usize, count as usize, outputs),
         }
         batches.release(batch, users);
     }
@@ -68,9 +68,9 @@ impl Run {
         if count == 0 {
             return;
         }
-        match &batches[batch] {
-            Source::One(record) => keys.push(record.key.as_deref().unwrap_or_default()),
-            Source::Batch(batch) => keys.push_run(batch.keys(), first as usize, count as usize),
+        match &batches[batch].records {
+            Records::One(record) => keys.push(record.key.as_deref().unwrap_or_default()),
+            Records::Batch(batch) => keys.push_run(batch.keys(), first as usize, count as usize),
         }
         batches.release(batch, users);
     }

@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String};
 
-use super::{Operator, RecordState, message_row};
+use super::{Operator, RecordState};
 use crate::{
     Instant, OperatorError, Outcome,
     slots::{Found, Slot},
@@ -79,14 +79,14 @@ impl Operator {
     fn time_out(&mut self, slot: Slot) -> Result<(), OperatorError> {
         self.hand_over(slot);
         let message = self.timeout_message(slot);
-        let row = message_row(&message);
+        let row = self.finds.keep_message(&message);
         self.finish(slot, Outcome::TimedOut, row, || message)
     }
 
     fn timeout_message(&self, slot: Slot) -> String {
         let timeout = nanos(self.options.timeout.unwrap_or_default()) / 1_000_000;
         let record = &self.records[slot];
-        match &record.last_error {
+        match &record.last_error.0 {
             Some(error) => format!("no answer within {timeout} ms; the last attempt was {error}"),
             None => format!("no answer within {timeout} ms"),
         }

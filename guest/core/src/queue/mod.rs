@@ -31,7 +31,9 @@ pub(crate) enum Ready {
 }
 
 /// The records between two barriers have one segment; in ordered mode all have the same.
-pub(crate) type Segment = u64;
+///
+/// Numbers of segments start anew after the last one: far fewer are in flight at once.
+pub(crate) type Segment = u32;
 
 /// Elements in flight, as slots of their records and as barriers.
 #[derive(Debug, Clone)]

@@ -34,7 +34,7 @@ impl SegmentedQueue {
         }
         let last = self.segments.len() - 1;
         self.segments[last].open += 1;
-        self.first + last as Segment
+        self.first.wrapping_add(last as Segment)
     }
 
     pub(super) fn push_barrier(&mut self, barrier: Barrier) {
@@ -46,7 +46,7 @@ impl SegmentedQueue {
     }
 
     pub(super) fn record_done(&mut self, slot: Slot, segment: Segment) {
-        let run = &mut self.segments[(segment - self.first) as usize];
+        let run = &mut self.segments[segment.wrapping_sub(self.first) as usize];
         run.open -= 1;
         run.done.push_back(slot);
     }
@@ -70,7 +70,7 @@ impl SegmentedQueue {
                 run.barriers.pop_front();
                 if run.barriers.is_empty() && self.segments.len() > 1 {
                     self.segments.pop_front();
-                    self.first += 1;
+                    self.first = self.first.wrapping_add(1);
                 }
             }
         }
