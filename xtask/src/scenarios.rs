@@ -2,7 +2,7 @@
 
 use crate::{
     setup,
-    shell::{self, Failure},
+    shell::{Failure, build_and_run},
 };
 
 /// What the scenario runner takes.
@@ -18,8 +18,7 @@ pub(crate) struct Arguments {
 /// Runs them; fails where one does.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     setup::targets()?;
-    let mut line = vec!["run", "--quiet", "--release", "--package", "lookaside-tests", "--bin", "scenarios", "--"];
-    line.extend(["--host", &arguments.host]);
+    let mut line = vec!["--host", &arguments.host];
     line.extend(arguments.files.iter().map(String::as_str));
-    shell::run("cargo", &line)
+    build_and_run("scenarios", &line)
 }

@@ -44,6 +44,19 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<(), Failure> {
     run_with(program, arguments, |command| command)
 }
 
+/// Builds the programs of this project, and runs one of them. All are built, as the tests build them: what a package by itself is
+/// built with differs, and wasmtime takes minutes.
+pub(crate) fn build_and_run(program: &str, arguments: &[&str]) -> Result<(), Failure> {
+    run("cargo", &["build", "--quiet", "--release", "--workspace", "--bins"])?;
+    run_built(program, arguments)
+}
+
+/// Runs a program of this project that is built.
+pub(crate) fn run_built(program: &str, arguments: &[&str]) -> Result<(), Failure> {
+    let program = project().join("target").join("release").join(program);
+    run(&program.display().to_string(), arguments)
+}
+
 /// As [`run`], in another folder.
 pub(crate) fn run_in(folder: &Path, program: &str, arguments: &[&str]) -> Result<(), Failure> {
     run_with(program, arguments, |command| command.current_dir(folder))

@@ -2,7 +2,7 @@
 
 use crate::{
     setup,
-    shell::{self, Failure},
+    shell::{Failure, build_and_run},
 };
 
 /// What the simulator takes.
@@ -29,10 +29,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     setup::targets()?;
     let (seeds, first) = (arguments.seeds.to_string(), arguments.first.to_string());
-    let mut line = vec!["run", "--quiet", "--release", "--package", "lookaside-tests", "--bin", "sim", "--"];
-    line.extend(["--seeds", &seeds, "--first", &first, "--config", &arguments.config]);
+    let mut line = vec!["--seeds", &seeds, "--first", &first, "--config", &arguments.config];
     line.extend(["--host", &arguments.host, "--against", &arguments.against]);
-    shell::run("cargo", &line)
+    build_and_run("sim", &line)
 }
 
 /// So many seeds of one host against another, with drawn settings.

@@ -2,7 +2,7 @@
 
 use crate::{
     setup,
-    shell::{Failure, run},
+    shell::{Failure, build_and_run, run},
     sim,
 };
 
@@ -26,10 +26,7 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.fuzz_only {
         return Ok(());
     }
-    run(
-        "cargo",
-        &["run", "--quiet", "--release", "--package", "lookaside-tests", "--bin", "interleavings", "--", "--large"],
-    )?;
+    build_and_run("interleavings", &["--large"])?;
     sim::seeds(1_000_000, "native", "model")?;
     sim::seeds(50_000, "wasmtime", "native")
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::{
     instructions, reference, services, setup,
-    shell::{Failure, project, run, run_with},
+    shell::{Failure, run, run_built, run_with},
     web,
 };
 
@@ -18,26 +18,26 @@ const CHECKS: &[Check] = &[
     ("licences and sources of dependencies", dependencies),
     ("the web package is built", web::build),
     ("tests", || run("cargo", &["test", "--release", "--workspace"])),
-    ("scenarios on the core", || built("scenarios", &["--host", "native"])),
-    ("scenarios on the component in wasmtime", || built("scenarios", &["--host", "wasmtime"])),
-    ("scenarios on the naive model", || built("scenarios", &["--host", "model"])),
+    ("scenarios on the core", || run_built("scenarios", &["--host", "native"])),
+    ("scenarios on the component in wasmtime", || run_built("scenarios", &["--host", "wasmtime"])),
+    ("scenarios on the naive model", || run_built("scenarios", &["--host", "model"])),
     ("the web package, in Node and in Chromium", web::test),
-    ("scenarios on the component in Node", || built("scenarios", &["--host", "node"])),
-    ("scenarios on the component in Chromium", || built("scenarios", &["--host", "chromium"])),
+    ("scenarios on the component in Node", || run_built("scenarios", &["--host", "node"])),
+    ("scenarios on the component in Chromium", || run_built("scenarios", &["--host", "chromium"])),
     ("made-up runs of the component in Node against the core", || {
-        built("sim", &["--seeds", "100", "--host", "node", "--against", "native"])
+        run_built("sim", &["--seeds", "100", "--host", "node", "--against", "native"])
     }),
     ("made-up runs of the component in Chromium against the core", || {
-        built("sim", &["--seeds", "20", "--host", "chromium", "--against", "native"])
+        run_built("sim", &["--seeds", "20", "--host", "chromium", "--against", "native"])
     }),
     ("scenarios on Flink's classes", reference::run_where_possible),
     ("instructions a record", instructions::check),
-    ("every interleaving of a few records", || built("interleavings", &[])),
+    ("every interleaving of a few records", || run_built("interleavings", &[])),
     ("made-up runs of the core against the model", || {
-        built("sim", &["--seeds", "20000", "--host", "native", "--against", "model"])
+        run_built("sim", &["--seeds", "20000", "--host", "native", "--against", "model"])
     }),
     ("made-up runs of the component against the core", || {
-        built("sim", &["--seeds", "2000", "--host", "wasmtime", "--against", "native"])
+        run_built("sim", &["--seeds", "2000", "--host", "wasmtime", "--against", "native"])
     }),
 ];
 
@@ -90,11 +90,4 @@ fn documentation() -> Result<(), Failure> {
 /// Advisories need a database from outside, so they are a command of their own: see CONTRIBUTING.md.
 fn dependencies() -> Result<(), Failure> {
     run(&setup::cargo_deny()?, &["--all-features", "check", "bans", "licenses", "sources"])
-}
-
-/// Runs a program that the tests have built: `cargo run` would build all of it again, with the
-/// features that one package alone asks for.
-fn built(program: &str, arguments: &[&str]) -> Result<(), Failure> {
-    let program = project().join("target").join("release").join(program);
-    run(&program.display().to_string(), arguments)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::{StreamExt, stream::BoxStream};
+use futures::{FutureExt, StreamExt, stream::BoxStream};
 use tokio::sync::{
     mpsc::{self, Permit},
     oneshot, watch,
@@ -26,6 +26,8 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(200);
 const MAX_INSPECTED: u32 = 1_000;
 /// Turns after which others on the thread get theirs.
 const TURNS_IN_A_ROW: u32 = 64;
+/// Chunks that are read in one turn at most.
+const MAX_CHUNKS: usize = 64;
 /// Between two publications of the counters, at least.
 const STATS_EVERY: Duration = Duration::from_millis(50);
 
@@ -108,25 +110,34 @@ impl MailboxLoop {
                 permit = outputs.try_reserve().ok();
             }
             let poll = self.poll(permit.is_some())?;
-            let moved = !poll.outputs.is_empty();
-            if moved && let Some(permit) = permit.take() {
+            if !poll.outputs.is_empty()
+                && let Some(permit) = permit.take()
+            {
                 permit.send(poll.outputs);
             }
             if poll.state == PollState::Drained {
                 return Ok(());
             }
             let can_push = self.refused_at.is_none() && !self.waiting.is_empty();
-            if moved || can_push || self.can_end() || (poll.state == PollState::Ready && permit.is_some()) {
+            let can_emit = poll.state == PollState::Ready;
+            if can_push || self.can_end() {
+                continue;
+            }
+            if can_emit && permit.is_none() {
+                permit = outputs.try_reserve().ok();
+            }
+            if can_emit && permit.is_some() {
                 continue;
             }
             if last_published.elapsed() >= STATS_EVERY {
                 last_published = tokio::time::Instant::now();
                 self.publish_stats();
             }
-            let wants_room = permit.is_none();
-            match self.sleep(poll.wake_at, wants_room).await {
-                Woken::Input(Some(chunk)) => self.waiting.extend(chunk),
-                Woken::Input(None) => self.input_state = InputState::Exhausted,
+            match self.sleep(poll.wake_at, can_emit).await {
+                Woken::Input(chunk) => {
+                    self.read(chunk);
+                    self.read_more();
+                }
                 Woken::Inspection(reply) => {
                     let view = self.driver.operator.inspect(MAX_INSPECTED, self.driver.clock.now())?;
                     // Whoever asked may have gone.
@@ -136,6 +147,33 @@ impl MailboxLoop {
                 Woken::Unread => return Ok(()),
             }
         }
+    }
+
+    /// Takes over what was read; nothing is the end of the input.
+    fn read(&mut self, chunk: Option<Vec<Input>>) {
+        match chunk {
+            Some(chunk) => self.waiting.extend(chunk),
+            None => self.input_state = InputState::Exhausted,
+        }
+    }
+
+    /// Reads what else is there already: one turn for many small chunks.
+    fn read_more(&mut self) {
+        for _ in 0..MAX_CHUNKS {
+            if !self.wants_input() {
+                return;
+            }
+            match self.input.next().now_or_never() {
+                Some(chunk) => self.read(chunk),
+                None => return,
+            }
+        }
+    }
+
+    /// What cannot be pushed soon stays with its source: reading it early would only make it old.
+    fn wants_input(&self) -> bool {
+        let enough = ENOUGH_INPUT.min(self.room.max(1) as usize);
+        self.input_state == InputState::Open && self.waiting.len() < enough
     }
 
     /// Offers what waits, as far as there is room, and tells the end of the input.
@@ -215,9 +253,7 @@ impl MailboxLoop {
                 Err(_) => Woken::Unread,
             }
         };
-        // What cannot be pushed soon stays with its source: reading it early would only make it old.
-        let enough = ENOUGH_INPUT.min(self.room.max(1) as usize);
-        let wants_input = self.input_state == InputState::Open && self.waiting.len() < enough;
+        let wants_input = self.wants_input();
         tokio::select! {
             // Answers first: they make room. Then what waits for room, then more input.
             biased;
