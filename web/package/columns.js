@@ -3,6 +3,9 @@
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
+/** An event time that says there is none. */
+export const NO_EVENT_TIME = -(2n ** 63n);
+
 /** Gathers byte strings. Neighbouring texts are encoded together: a call for each costs more than its bytes. */
 export class ByteStringsBuilder {
   #bytes;

@@ -1,13 +1,14 @@
 // An operator: records in, joined records out.
 
 import { Calls } from "./calls.js";
-import { ByteStringsBuilder, decodeText } from "./columns.js";
-import { stringify } from "./json.js";
+import { decodeText } from "./columns.js";
+import { OperatorError } from "./failure.js";
 import { decodeKey, encodeKey } from "./keys.js";
 import { instantiateComponent, startHost } from "./modules.js";
 import { toPairs } from "./options.js";
-import { NO_EVENT_TIME, Outputs } from "./outputs.js";
+import { Outputs } from "./outputs.js";
 import { Reader } from "./reader.js";
+import { Records } from "./records.js";
 import { nextTurn } from "./turn.js";
 
 /** Records that cross to the operator together at most. */
@@ -16,23 +17,6 @@ const BATCH = 1_024;
 const BATCH_BYTES = 1 << 20;
 /** Milliseconds that it may go on before others have their turn. */
 const TURN = 8;
-
-/** The operator refused something, or failed; `code` says which, as in the contract. */
-export class OperatorError extends Error {
-  constructor(code, message, lookup) {
-    super(message);
-    this.name = "OperatorError";
-    this.code = code;
-    this.lookup = lookup;
-  }
-
-  /** What a call threw, as one of these where the component threw it. */
-  static from(error) {
-    const { code, message, lookup } = error?.payload ?? {};
-    if (code === undefined) return error;
-    return new OperatorError(code, message, lookup && { ...lookup, key: lookup.key && decodeKey(decodeText(lookup.key)) });
-  }
-}
 
 /** The time of the platform. */
 const platformClock = {
@@ -113,13 +97,13 @@ class Operator {
     this.#check();
     if (this.#ended) throw new OperatorError("after-end", "the input was ended; no record can follow");
     this.#add(record, encodeKey(key), orderKey === undefined ? null : encodeKey(orderKey), eventTime);
-    if (this.#driver.waiting() > 0 || this.#batch?.eventTimes.length > this.#driver.room()) await this.#room();
+    if (this.#driver.waiting() > 0 || this.#batch?.length > this.#driver.room()) await this.#room();
   }
 
   /** How many more records, watermarks and statuses have room now. */
   room() {
     this.#check();
-    return Math.max(0, this.#driver.room() - (this.#batch?.eventTimes.length ?? 0));
+    return Math.max(0, this.#driver.room() - (this.#batch?.length ?? 0));
   }
 
   /** Offers a watermark: records with event times at or before it have been pushed. */
@@ -300,32 +284,9 @@ class Operator {
 
   /** Adds a record to the batch; says whether that has crossed and waits for room. */
   #add(record, key, orderKey, eventTime) {
-    const hasTime = eventTime !== undefined && eventTime !== null;
-    const time = hasTime ? BigInt(eventTime) : NO_EVENT_TIME;
-    const batch = (this.#batch ??= newBatch(this.#forms.payloads === "bytes" ? this.#lastBytes : 0));
-    if (this.#forms.payloads === "json") {
-      batch.payloads.pushText(stringify(record));
-    } else {
-      if (!(record instanceof Uint8Array)) throw new TypeError(`payloads: "bytes" takes Uint8Arrays, and this record is none: ${String(record)}`);
-      batch.payloads.pushBytes(record);
-    }
-    if (key === null) {
-      batch.keyless.push(batch.eventTimes.length);
-      batch.keys.pushEmpty();
-    } else {
-      batch.keys.pushText(key);
-    }
-    if (orderKey !== null && !batch.orderKeys) {
-      batch.orderKeys = new ByteStringsBuilder();
-      for (let row = 0; row < batch.eventTimes.length; row++) batch.orderKeys.pushEmpty();
-    }
-    if (batch.orderKeys) {
-      if (orderKey === null) batch.orderKeys.pushEmpty();
-      else batch.orderKeys.pushText(orderKey);
-    }
-    batch.eventTimes.push(time);
-    batch.hasTimes ||= hasTime;
-    if (batch.eventTimes.length >= this.#most || batch.payloads.byteLength >= BATCH_BYTES) {
+    const batch = (this.#batch ??= new Records(this.#forms.payloads, this.#lastBytes));
+    batch.push(record, key, orderKey, eventTime);
+    if (batch.length >= this.#most || batch.byteLength >= BATCH_BYTES) {
       this.#flush();
       return this.#driver.waiting() > 0;
     }
@@ -343,16 +304,8 @@ class Operator {
     const batch = this.#batch;
     if (batch === undefined) return;
     this.#batch = undefined;
-    this.#lastBytes = batch.payloads.byteLength;
-    this.#driver.push({
-      eventTimes: batch.hasTimes
-        ? new BigInt64Array(batch.eventTimes)
-        : new BigInt64Array(batch.eventTimes.length).fill(NO_EVENT_TIME),
-      keys: batch.keys.build(),
-      keyless: new Uint32Array(batch.keyless),
-      orderKeys: batch.orderKeys?.build(),
-      payloads: batch.payloads.build(),
-    });
+    this.#lastBytes = batch.byteLength;
+    this.#driver.push(batch.build());
   }
 
   /** Resolves once nothing waits for room. */
@@ -426,10 +379,4 @@ class Operator {
     this.#wakeReader?.();
     for (const wake of this.#wakeWriters.splice(0)) wake();
   }
-}
-
-/** A batch of about so many bytes of payloads. */
-function newBatch(bytes) {
-  const [keys, payloads] = [new ByteStringsBuilder(), new ByteStringsBuilder(bytes)];
-  return { eventTimes: [], hasTimes: false, keys, keyless: [], orderKeys: undefined, payloads };
 }

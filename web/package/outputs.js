@@ -1,11 +1,9 @@
 // Batches of outputs, read one by one.
 
-import { bytesAt, textAt } from "./columns.js";
+import { bytesAt, NO_EVENT_TIME, textAt } from "./columns.js";
 import { valuesOf } from "./json.js";
 import { keyOf } from "./keys.js";
 
-/** An event time that says there is none. */
-export const NO_EVENT_TIME = -(2n ** 63n);
 const [NONE_LOW, NONE_HIGH] = new Int32Array(BigInt64Array.of(NO_EVENT_TIME).buffer);
 const OUTCOMES = ["found", "missing", "failed", "timed-out"];
 const WATERMARK = 4;
