@@ -552,3 +552,16 @@ test("a record that is refused leaves the batch as it was", async () => {
     [["a", "a", undefined], ["d", "d", 4n]],
   );
 });
+
+test("a reader that stops leaves the rest of its batch to the next one", async () => {
+  const op = await createOperator({ lookup: (keys) => keys });
+  for (const { id } of numbers(5)) await op.push({ id }, { key: id });
+  const read = [];
+  for await (const { record } of op.outputs()) {
+    read.push(record.id);
+    if (read.length === 2) break;
+  }
+  op.end();
+  for await (const { record } of op.outputs()) read.push(record.id);
+  assert.deepEqual(read, [0, 1, 2, 3, 4]);
+});
