@@ -58,6 +58,8 @@ const CASES: &[Case] = &[
     case("project-native", "w1", "ordered", 10_000, 5_000_000, 0),
     case("project-native", "w1", "unordered", 100, 5_000_000, 0),
     case("project-native", "w1", "unordered", 10_000, 5_000_000, 0),
+    case("project-native", "w2", "ordered", 1_000, 1_000_000, 0),
+    case("project-native", "w3", "ordered", 1_000, 100_000, 0),
     case("project-node", "w1", "ordered", 100, 1_000_000, 0),
     case("project-node", "w1", "ordered", 10_000, 1_000_000, 0),
     case("project-node", "w1", "unordered", 100, 1_000_000, 0),

@@ -125,8 +125,8 @@ pub(crate) fn cpu_us(arguments: &Arguments) -> anyhow::Result<f64> {
 fn once(arguments: &Arguments, records: u64) -> anyhow::Result<Arrived> {
     let options = arguments.options()?;
     match arguments.peer {
-        Peer::ProjectNative if arguments.workload != Workload::W1 => bail!("the core alone makes no lookups: only w1"),
-        Peer::ProjectNative => native::immediate(arguments, &options, records),
+        Peer::ProjectNative if arguments.workload == Workload::W4 => bail!("the core alone asks no store: w1 to w3"),
+        Peer::ProjectNative => native::run(arguments, &options, records),
         Peer::Project if arguments.workload == Workload::W1 && !arguments.driven => {
             component::immediate(arguments, &options, records)
         }
