@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &Arguments, options: &Options, records: u64) -> any
     let mut operator = Operator::open(options.clone(), Instant(0))?;
     let mut source = Source::new(arguments, records);
     let mut sink = Sink::start(arguments, options.order != Order::Unordered, records);
-    let mut lookups = Lookups { workload: arguments.workload, to_come: Default::default() };
+    let mut lookups = Lookups { workload: arguments.workload, to_come: <[VecDeque<ToCome>; 2]>::default() };
     let start = std::time::Instant::now();
     let mut ended = false;
     loop {
@@ -60,7 +60,13 @@ pub(super) fn run(arguments: &Arguments, options: &Options, records: u64) -> any
 /// Lookups that run, those of each duration in the order in which they end.
 struct Lookups {
     workload: Workload,
-    to_come: [VecDeque<(u64, Vec<(RequestId, u32)>)>; 2],
+    to_come: [VecDeque<ToCome>; 2],
+}
+
+/// Answers that are there at an instant, to these attempts.
+struct ToCome {
+    due: u64,
+    attempts: Vec<(RequestId, u32)>,
 }
 
 const MILLISECOND: u64 = 1_000_000;
@@ -77,16 +83,16 @@ impl Lookups {
         }
         let is_slow = |payload: Option<&[u8]>| payload.is_some_and(|payload| number_in(payload) % 100 == 99);
         let (slow, quick): (Vec<_>, Vec<_>) = (requests.rows())
-            .map(|request| (is_slow(request.payload.as_deref()), (request.id, request.attempt)))
+            .map(|request| (is_slow(request.payload), (request.id, request.attempt)))
             .partition(|(is_slow, _)| *is_slow);
         let takes = if self.workload == Workload::W2 { [2, 50] } else { [1, 50] };
         for ((to_come, begun), takes) in self.to_come.iter_mut().zip([quick, slow]).zip(takes) {
             if !begun.is_empty() {
                 let due = now.0 + takes * MILLISECOND;
-                to_come.push_back((due, begun.into_iter().map(|(_, asked)| asked).collect()));
+                to_come.push_back(ToCome { due, attempts: begun.into_iter().map(|(_, attempt)| attempt).collect() });
             }
-            while let Some((_, asked)) = to_come.pop_front_if(|(due, _)| *due <= now.0) {
-                asked.into_iter().for_each(|(id, attempt)| answer(id, attempt));
+            while let Some(ToCome { attempts, .. }) = to_come.pop_front_if(|to_come| to_come.due <= now.0) {
+                attempts.into_iter().for_each(|(id, attempt)| answer(id, attempt));
             }
         }
         answers
@@ -94,6 +100,6 @@ impl Lookups {
 
     /// When the next answer is there.
     fn next_due(&self) -> Option<u64> {
-        self.to_come.iter().filter_map(|to_come| to_come.front().map(|(due, _)| *due)).min()
+        self.to_come.iter().filter_map(|to_come| to_come.front().map(|first| first.due)).min()
     }
 }
