@@ -44,10 +44,10 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<(), Failure> {
     run_with(program, arguments, |command| command)
 }
 
-/// Builds the programs of this project, and runs one of them. All are built, as the tests build them: what a package by itself is
-/// built with differs, and wasmtime takes minutes.
+/// Builds this project as the tests build it, and runs one of its programs: by itself a package is built with other features, and
+/// wasmtime takes minutes.
 pub(crate) fn build_and_run(program: &str, arguments: &[&str]) -> Result<(), Failure> {
-    run("cargo", &["build", "--quiet", "--release", "--workspace", "--bins"])?;
+    run("cargo", &["test", "--quiet", "--release", "--workspace", "--no-run"])?;
     run_built(program, arguments)
 }
 
