@@ -8,6 +8,7 @@ const { values: given } = parseArgs({
   options: { records: { type: "string", default: "1000000" }, reps: { type: "string", default: "5" } },
 });
 const count = Number(given.records);
+if (!(count >= 1)) throw new Error(`--records ${given.records}: write how many records there are, at least 1`);
 const browser = await openBrowser();
 try {
   await browser.page.goto("/tests/host/page.html");

@@ -106,7 +106,12 @@ export class Calls {
   }
 
   #settleEach(attempts, found) {
-    const rows = Array.isArray(found) ? found : found?.[Symbol.iterator] && typeof found !== "string" ? [...found] : undefined;
+    let rows;
+    try {
+      rows = Array.isArray(found) ? found : found?.[Symbol.iterator] && typeof found !== "string" ? [...found] : undefined;
+    } catch (error) {
+      return this.#settleAll(attempts, error);
+    }
     if (!rows || rows.length !== attempts.length) {
       const gave = rows ? `${rows.length} results` : "no list of results";
       const error = new LookupFailure("malformed", `the lookup was asked for ${attempts.length} keys and gave ${gave}`);
@@ -144,7 +149,7 @@ export class Calls {
     const kind = error instanceof LookupFailure ? error.kind : undefined;
     // Whoever throws anything else does not say that another attempt may not help.
     const status = isFailure(kind) ? kind : "unavailable";
-    this.#answer(attempt, arrival, status, [message], BigInt(Math.round((error?.retryAfter ?? 0) * 1e6)), schedule);
+    this.#answer(attempt, arrival, status, [message], nanosecondsOf(error?.retryAfter), schedule);
   }
 
   /** Answers of a batch go on in a microtask, and those that come one by one in the next turn: then there may be more of them. */
@@ -158,10 +163,15 @@ export class Calls {
     this.#scheduled.add(schedule);
     schedule(() => {
       this.#scheduled.delete(schedule);
-      const answers = this.#answers;
-      this.#answers = undefined;
-      if (answers !== undefined && !this.#over) this.#driver.answer(answers.build());
+      this.flush();
     });
+  }
+
+  /** Has answers that wait for more go on: before any other call of the driver, in which time may end their records. */
+  flush() {
+    const answers = this.#answers;
+    this.#answers = undefined;
+    if (answers !== undefined && !this.#over) this.#driver.answer(answers.build());
   }
 }
 
@@ -228,6 +238,12 @@ function lastOf(signals) {
   }
   if (open === 0) last.abort(signals[0]?.reason);
   return last.signal;
+}
+
+/** Nanoseconds of milliseconds; none of what is no such number, since anybody's error may say anything. */
+function nanosecondsOf(milliseconds) {
+  const nanoseconds = Math.round(Number(milliseconds ?? 0) * 1e6);
+  return nanoseconds > 0 && nanoseconds < Number(NEVER) ? BigInt(nanoseconds) : 0n;
 }
 
 /** The rows that a value stands for, as texts and `Uint8Array`s. */

@@ -82,7 +82,11 @@ class Operator {
     this.#most = Math.min(BATCH, capacity);
     this.#driver = new Driver(
       instance,
-      clock,
+      {
+        now: () => clock.now(),
+        setTimeout: (callback, milliseconds) => clock.setTimeout(() => (calls.flush(), callback()), milliseconds),
+        clearTimeout: (timer) => clock.clearTimeout(timer),
+      },
       capacity,
       (requests) => calls.start(requests),
       (outputs) => this.#emitted(outputs),
@@ -110,6 +114,7 @@ class Operator {
   async pushWatermark(time) {
     this.#check();
     this.#flush();
+    this.#calls.flush();
     this.#driver.pushWatermark(BigInt(time));
     await this.#room();
   }
@@ -118,6 +123,7 @@ class Operator {
   async pushIdle(idle) {
     this.#check();
     this.#flush();
+    this.#calls.flush();
     this.#driver.pushIdle(idle);
     await this.#room();
   }
@@ -127,6 +133,7 @@ class Operator {
     this.#check();
     this.#ended = true;
     this.#flush();
+    this.#calls.flush();
     this.#driver.end();
   }
 
@@ -305,6 +312,7 @@ class Operator {
     if (batch === undefined) return;
     this.#batch = undefined;
     this.#lastBytes = batch.byteLength;
+    this.#calls.flush();
     this.#driver.push(batch.build());
   }
 
@@ -362,6 +370,7 @@ class Operator {
   /** Says whether anybody waits for outputs. */
   #want(wanted) {
     this.#wanted = wanted;
+    if (wanted) this.#calls.flush();
     this.#driver.wantOutputs(wanted);
   }
 

@@ -35,7 +35,7 @@ export class Records {
     if (this.#form === "json") {
       this.#payloads.pushText(stringify(record));
     } else {
-      if (!(record instanceof Uint8Array)) throw new TypeError(`payloads: "bytes" takes Uint8Arrays, and this record is none: ${String(record)}`);
+      if (!(record instanceof Uint8Array)) throw new TypeError(`payloads: "bytes" takes Uint8Arrays, and this record is of type ${typeof record}`);
       this.#payloads.pushBytes(record);
     }
     if (key === null) {

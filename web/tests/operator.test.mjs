@@ -543,7 +543,7 @@ test("a record that is refused leaves the batch as it was", async () => {
   const op = await createOperator({ payloads: "bytes", rows: "bytes", lookup: (keys) => keys.map((key) => Buffer.from(key)) });
   await op.push(Buffer.from("a"), { key: "a" });
   await assert.rejects(op.push(Buffer.from("b"), { key: "b", eventTime: 1.5 }), RangeError);
-  await assert.rejects(op.push("c", { key: "c" }), /takes Uint8Arrays, and this record is none: c/);
+  await assert.rejects(op.push("c", { key: "c" }), /takes Uint8Arrays, and this record is of type string/);
   await op.push(Buffer.from("d"), { key: "d", eventTime: 4 });
   op.end();
   const joined = await all(op.outputs());
@@ -564,4 +564,42 @@ test("a reader that stops leaves the rest of its batch to the next one", async (
   op.end();
   for await (const { record } of op.outputs()) read.push(record.id);
   assert.deepEqual(read, [0, 1, 2, 3, 4]);
+});
+
+test("an answer that was there before its deadline counts, though both are seen in the same turn", async () => {
+  let [now, answer] = [0, undefined];
+  const timers = new Set();
+  const clock = {
+    now: () => now,
+    setTimeout: (callback) => (timers.add(callback), callback),
+    clearTimeout: (callback) => timers.delete(callback),
+  };
+  const lookup = (keys) => keys.map(() => new Promise((resolve) => (answer = resolve)));
+  const op = await createOperator({ clock, timeout: 50, onTimeout: "emit", lookup });
+  await op.push("a", { key: 1 });
+  const reading = op.outputs().next();
+  await sleep(20);
+  now = 40;
+  answer("row");
+  // Promises have their turn, and the event loop has none.
+  for (let turn = 0; turn < 10; turn++) await undefined;
+  now = 60;
+  for (const callback of [...timers]) callback();
+  assert.equal((await reading).value.outcome, "found");
+  op.close();
+});
+
+test("what a failed lookup says of waiting counts where it is a number, and its record ends in any case", async () => {
+  for (const retryAfter of [NaN, -1, Infinity, "soon", "Wed, 21 Oct 2026 07:28:00 GMT", {}]) {
+    const lookup = () => Promise.reject(Object.assign(new Error("no"), { retryAfter }));
+    const op = await createOperator({ onFailure: "emit", onTimeout: "emit", timeout: "2s", lookup });
+    const [joined] = await all(op.enrich([{ id: 1 }], byId));
+    assert.equal(joined.error, "unavailable: no", String(retryAfter));
+  }
+  function* broken() {
+    yield 1;
+    throw new Error("the list broke");
+  }
+  const op = await createOperator({ onFailure: "emit", onTimeout: "emit", timeout: "2s", lookup: async () => broken() });
+  assert.deepEqual((await all(op.enrich(numbers(2), byId))).map(({ error }) => error), Array(2).fill("unavailable: the list broke"));
 });

@@ -178,7 +178,8 @@ export class Run {
     // The source keeps so much for later, and no more.
     const most = 2 * this.#settings.capacity;
     if (this.behind > most) this.#nextDue = now - most * interval;
-    if (now >= this.#nextCheckpoint) this.#take();
+    // What has left and was not read would not be in it.
+    if (now >= this.#nextCheckpoint && this.#operator.unread() === 0) this.#take();
   }
 
   #push() {
