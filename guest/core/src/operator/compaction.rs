@@ -178,4 +178,22 @@ mod tests {
         }
         assert_eq!((operator.batches.bytes(), operator.finds.bytes()), (0, 0));
     }
+
+    #[test]
+    fn what_moves_keeps_its_age() {
+        let mut operator = Operator::open(Options { timeout: None, ..Options::default() }, Instant(0)).unwrap();
+        for accepted_at in [0, 5, 7] {
+            let mut records = RecordBatchBuilder::default();
+            records.push(&crate::Record::new("k", "v"));
+            operator.push_records(records.build(), Instant(accepted_at)).unwrap();
+        }
+        let ages = |operator: &Operator| -> Vec<u128> {
+            operator.inspect(Instant(10), usize::MAX).iter().map(|element| element.age.as_nanos()).collect()
+        };
+        assert_eq!(ages(&operator), [10, 5, 3]);
+        operator.write_request_keys();
+        let slots: Vec<Slot> = operator.records.iter().map(|(slot, _)| slot).collect();
+        operator.move_records(&slots);
+        assert_eq!(ages(&operator), [10, 5, 3]);
+    }
 }
