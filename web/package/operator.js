@@ -114,8 +114,7 @@ class Operator {
   async pushWatermark(time) {
     this.#check();
     this.#flush();
-    this.#calls.flush();
-    this.#driver.pushWatermark(BigInt(time));
+    this.#driving().pushWatermark(BigInt(time));
     await this.#room();
   }
 
@@ -123,8 +122,7 @@ class Operator {
   async pushIdle(idle) {
     this.#check();
     this.#flush();
-    this.#calls.flush();
-    this.#driver.pushIdle(idle);
+    this.#driving().pushIdle(idle);
     await this.#room();
   }
 
@@ -133,8 +131,7 @@ class Operator {
     this.#check();
     this.#ended = true;
     this.#flush();
-    this.#calls.flush();
-    this.#driver.end();
+    this.#driving().end();
   }
 
   /** What leaves, in order: joined records, watermarks and statuses. One reader at a time. */
@@ -222,7 +219,7 @@ class Operator {
       }
       return this.#driver.snapshot();
     } finally {
-      if (this.#wanted) this.#driver.wantOutputs(true);
+      if (this.#wanted) this.#driving().wantOutputs(true);
     }
   }
 
@@ -312,8 +309,13 @@ class Operator {
     if (batch === undefined) return;
     this.#batch = undefined;
     this.#lastBytes = batch.byteLength;
+    this.#driving().push(batch.build());
+  }
+
+  /** The driver, for a call in which time may end records: what was answered in time goes first. */
+  #driving() {
     this.#calls.flush();
-    this.#driver.push(batch.build());
+    return this.#driver;
   }
 
   /** Resolves once nothing waits for room. */
@@ -370,8 +372,7 @@ class Operator {
   /** Says whether anybody waits for outputs. */
   #want(wanted) {
     this.#wanted = wanted;
-    if (wanted) this.#calls.flush();
-    this.#driver.wantOutputs(wanted);
+    this.#driving().wantOutputs(wanted);
   }
 
   #changed(change) {
