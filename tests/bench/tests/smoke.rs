@@ -21,7 +21,7 @@ fn the_operator_is_measured() {
         .expect("it runs");
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(table.lines().count(), 2 + 19, "{table}");
+    assert_eq!(table.lines().count(), 2 + 21, "{table}");
 }
 
 #[test]
