@@ -43,7 +43,7 @@ fn build_component(workspace: &Path) -> Result<PathBuf, String> {
     let flags = [
         // A seventh smaller, and slower by some hundredths: the operator's cold parts are not copied
         // into each place that calls them.
-        "-Cllvm-args=-inline-threshold=75".to_owned(),
+        "-Cllvm-args=-inline-threshold=25".to_owned(),
         remap(&format!("{}/registry/src", cargo_home.unwrap_or_default()), "crates"),
         remap(&workspace.canonicalize().map_err(|error| error.to_string())?.display().to_string(), "lookaside"),
     ];

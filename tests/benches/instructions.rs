@@ -131,7 +131,7 @@ fn before_complete_batch(order: Order, capacity: u32) -> (Operator, CompletionBa
 /// With the records of a batch done.
 fn before_poll_batch(order: Order, capacity: u32) -> Operator {
     let (mut operator, answers) = before_complete_batch(order, capacity);
-    operator.complete_all(&answers, Instant(1)).expect("nothing fails");
+    operator.complete_all(answers, Instant(1)).expect("nothing fails");
     operator
 }
 
@@ -153,7 +153,7 @@ fn push_batch((mut operator, batch): (Operator, RecordBatch)) -> Operator {
 #[bench::unordered_200(Order::Unordered, 200)]
 #[bench::unordered_10_000(Order::Unordered, 10_000)]
 fn complete_batch((mut operator, answers): (Operator, CompletionBatch)) -> Operator {
-    operator.complete_all(black_box(&answers), Instant(2)).expect("nothing fails");
+    operator.complete_all(black_box(answers), Instant(2)).expect("nothing fails");
     operator
 }
 

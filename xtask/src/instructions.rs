@@ -9,7 +9,7 @@ use crate::{
 
 /// Instructions of the core's own code for one record of batches of 100, from push to output, with a timeout: what is better is
 /// written here, and what is worse by more than [`TOLERANCE`] fails.
-const WRITTEN: [(&str, u64); 3] = [("ordered", 919), ("unordered", 959), ("key-ordered", 1_730)];
+const WRITTEN: [(&str, u64); 3] = [("ordered", 122), ("unordered", 124), ("key-ordered", 448)];
 
 /// Hundredths that a change may cost.
 const TOLERANCE: u64 = 3;

@@ -70,6 +70,7 @@ fn take_once(operator: &mut Operator, now: u64, most: u32) -> Result<usize, Oper
         batch.retry_after,
     )
     .map_err(provider_broken)?;
-    operator.complete_all(&answers, Instant(now)).map_err(operator_error)?;
-    Ok(answers.len())
+    let taken = answers.len();
+    operator.complete_all(answers, Instant(now)).map_err(operator_error)?;
+    Ok(taken)
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::{
     EventTime, Instant, Record,
-    columns::RecordBatch,
+    columns::{ByteStringsBuilder, RecordBatch},
     shared::{Share, Shared},
 };
 
@@ -15,6 +15,13 @@ use crate::{
 pub(crate) struct Held {
     pub(crate) batch: Share,
     pub(crate) row: u32,
+}
+
+impl Held {
+    /// The record so many rows behind it.
+    pub(crate) fn after(self, rows: u32) -> Self {
+        Self { row: self.row + rows, ..self }
+    }
 }
 
 /// What records came in.
@@ -45,20 +52,14 @@ pub(crate) enum AcceptedAt {
 pub(crate) type Batches = Shared<Source>;
 
 impl Batches {
-    #[inline]
-    pub(crate) fn has_key(&self, held: Held) -> bool {
+    /// What keeps its order in key-ordered mode, if anything does.
+    pub(crate) fn order_key(&self, held: Held) -> Option<Bytes> {
         match &self[held.batch].records {
-            Records::One(record) => record.key.is_some(),
-            Records::Batch(batch) => batch.has_key(held.row as usize),
+            Records::One(record) => record.order_key().cloned(),
+            Records::Batch(batch) => batch.order_key(held.row as usize),
         }
     }
 
-    /// What keeps its order in key-ordered mode, if anything does.
-    pub(crate) fn order_key(&self, held: Held) -> Option<Bytes> {
-        self.record(held).order_key().cloned()
-    }
-
-    #[inline]
     pub(crate) fn payload(&self, held: Held) -> &[u8] {
         match &self[held.batch].records {
             Records::One(record) => &record.payload,
@@ -66,7 +67,14 @@ impl Batches {
         }
     }
 
-    #[inline]
+    /// Writes the payloads of it and its neighbours, `count` of them.
+    pub(crate) fn write_payloads(&self, held: Held, count: u32, payloads: &mut ByteStringsBuilder) {
+        match &self[held.batch].records {
+            Records::One(record) => payloads.push(&record.payload),
+            Records::Batch(batch) => payloads.push_run(batch.payloads(), held.row as usize, count as usize),
+        }
+    }
+
     pub(crate) fn event_time(&self, held: Held) -> EventTime {
         match &self[held.batch].records {
             Records::One(record) => record.event_time,
@@ -90,12 +98,11 @@ impl Batches {
         }
     }
 
-    /// The bytes that it holds while it is in flight.
-    #[inline]
-    pub(crate) fn held_bytes(&self, held: Held) -> u64 {
+    /// The bytes that it and its neighbours, `count` of them, hold while they are in flight; all have a key, or none has.
+    pub(crate) fn held_bytes(&self, held: Held, count: u32, has_key: bool) -> u64 {
         match &self[held.batch].records {
             Records::One(record) => record.held_bytes(),
-            Records::Batch(batch) => batch.held_bytes(held.row as usize),
+            Records::Batch(batch) => batch.held_bytes(held.row as usize, count as usize, has_key),
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::{
 pub(crate) struct FoundRows {
     pub(crate) batch: Share,
     pub(crate) first: u32,
+    /// Of one record.
     pub(crate) count: NonZeroU32,
 }
 
@@ -63,19 +64,17 @@ impl Finds {
         (first..first + count.get()).map(|row| self[batch].get(row as usize)).collect()
     }
 
-    /// The bytes of all rows together.
-    #[inline]
-    pub(crate) fn held_bytes(&self, find: Find) -> u64 {
+    /// The bytes of all rows of so many records together, of which this is the first one's.
+    pub(crate) fn held_bytes(&self, find: Find, records: u32) -> u64 {
         find.map_or(0, |FoundRows { batch, first, count }| {
-            self[batch].byte_len(first as usize, count.get() as usize) as u64
+            self[batch].byte_len(first as usize, (count.get() * records) as usize) as u64
         })
     }
 
-    /// The record that had it has left.
-    #[inline]
-    pub(crate) fn drop_find(&mut self, find: Find) {
+    /// So many records that had it have left.
+    pub(crate) fn drop_find(&mut self, find: Find, records: u32) {
         if let Some(found) = find {
-            self.release(found.batch, 1);
+            self.release(found.batch, records);
         }
     }
 }

@@ -33,7 +33,9 @@ impl HashedKey {
     // Once, and not at each place that calls it: the component has to be small.
     #[inline(never)]
     pub(crate) fn new(key: Bytes) -> Self {
-        let words = key.chunks(8).map(|chunk| chunk.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)));
+        let (words, rest) = key.as_chunks();
+        let rest = rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        let words = words.iter().map(|&word| u64::from_be_bytes(word)).chain([rest]);
         let hash = words.fold(key.len() as u64, |hash, word| (hash ^ word).wrapping_mul(MULTIPLIER).rotate_left(29));
         Self { hash, key }
     }

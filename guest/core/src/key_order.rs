@@ -22,14 +22,29 @@ impl KeyOrder {
         Self { busy: BTreeMap::new(), waiting: Slots::new() }
     }
 
-    /// Whether `record` may start now; else it waits for the records of its key before it.
-    pub(crate) fn claim(&mut self, key: HashedKey, record: Slot) -> bool {
+    /// Whether a record of `key` may start now: then it holds the key.
+    pub(crate) fn claim(&mut self, key: HashedKey) -> bool {
         // One search of the tree for a key that is free, as most are.
-        let Some(waiting) = self.busy.insert(key.clone(), NONE) else { return true };
-        let waiting = if waiting == NONE { self.waiting.insert(VecDeque::new()) } else { waiting };
+        match self.busy.insert(key.clone(), NONE) {
+            None => true,
+            Some(waiting) => {
+                self.busy.insert(key, waiting);
+                false
+            }
+        }
+    }
+
+    /// Has a record wait for `key`, which is held: for those of its key before it.
+    pub(crate) fn wait(&mut self, key: HashedKey, record: Slot) {
+        let waiting = self.busy.get(&key).copied().filter(|&waiting| waiting != NONE);
+        let waiting = waiting.unwrap_or_else(|| self.waiting.insert(VecDeque::new()));
         self.waiting[waiting].push_back(record);
         self.busy.insert(key, waiting);
-        false
+    }
+
+    /// Whether the records that hold keys are the only ones of them.
+    pub(crate) fn nobody_waits(&self) -> bool {
+        self.waiting.len() == 0
     }
 
     /// Says that the record that held `key` is done; gives the one that holds it now.
@@ -59,9 +74,12 @@ mod tests {
     fn a_key_is_held_by_one_record_at_a_time_in_order() {
         let key = |name: &'static str| HashedKey::new(Bytes::from_static(name.as_bytes()));
         let mut keys = KeyOrder::new();
-        let claimed: Vec<bool> = (0..4).map(|record| keys.claim(key("a"), record)).collect();
-        assert_eq!(claimed, [true, false, false, false]);
-        assert!(keys.claim(key("b"), 4));
+        assert!(keys.claim(key("a")) && keys.claim(key("b")) && keys.nobody_waits());
+        for record in 1..4 {
+            assert!(!keys.claim(key("a")));
+            keys.wait(key("a"), record);
+        }
+        assert!(!keys.nobody_waits());
         let held: Vec<_> = (0..5).map(|_| keys.release(key("a"))).collect();
         assert_eq!(held, [Some(1), Some(2), Some(3), None, None]);
         assert_eq!((keys.busy.len(), keys.waiting.len()), (1, 0));

@@ -8,7 +8,10 @@ use alloc::{
 };
 use core::{num::NonZeroU32, time::Duration};
 
-use crate::{CacheOptions, Outcome, Retry, RetryOn, slots::MAX_SLOTS, time::nanos};
+use crate::{CacheOptions, Outcome, Retry, RetryOn, time::nanos};
+
+/// The greatest capacity.
+const MAX_CAPACITY: u32 = (1 << 24) - 1;
 
 /// In which order records leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -166,8 +169,8 @@ impl Options {
     /// The option that cannot be used, with its bounds.
     pub fn checked(self) -> Result<Self, RefusedOption> {
         let refuse = |name: &str, reason: String| Err(RefusedOption { name: name.to_owned(), reason });
-        if self.capacity.get() > MAX_SLOTS {
-            return refuse("capacity", format!("{} is over the greatest, {MAX_SLOTS}", self.capacity));
+        if self.capacity.get() > MAX_CAPACITY {
+            return refuse("capacity", format!("{} is over the greatest, {MAX_CAPACITY}", self.capacity));
         }
         if self.max_bytes == Some(0) {
             return refuse("max-bytes", "0 bytes hold no record; `none` sets no bound".to_owned());

@@ -45,7 +45,6 @@ impl<T> Shared<T> {
     }
 
     /// So many users more.
-    #[inline]
     pub(crate) fn keep(&mut self, share: Share, users: u32) {
         self.kept(share).users += users;
     }
@@ -62,7 +61,6 @@ impl<T> Shared<T> {
         }
     }
 
-    #[inline]
     fn kept(&mut self, share: Share) -> &mut Kept<T> {
         self.values[share as usize].as_mut().expect("it has users")
     }

@@ -149,7 +149,11 @@ impl ByteStringsBuilder {
         u32::try_from(self.bytes.len()).expect("a column is below 4 GiB");
         // Both are below 4 GiB, so that what wraps comes back.
         let moved = (before as u32).wrapping_sub(start as u32);
-        self.ends.extend(ends.iter().map(|end| end.wrapping_add(moved)));
+        let first = self.ends.len();
+        self.ends.extend_from_slice(ends);
+        if moved != 0 {
+            self.ends[first..].iter_mut().for_each(|end| *end = end.wrapping_add(moved));
+        }
     }
 
     /// `count` strings from `first` on, copied.

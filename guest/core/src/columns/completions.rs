@@ -44,11 +44,12 @@ impl CompletionBatch {
         same_length("row-counts", row_counts.len(), answers)?;
         same_length("retry-after", retry_after.len(), answers)?;
         counts_add_up(&row_counts, rows.len())?;
-        for (row, &status) in statuses.iter().enumerate() {
+        let first_failure = count_equal(&statuses, 0);
+        for (row, &status) in statuses.iter().enumerate().skip(first_failure).filter(|&(_, &status)| status > 0) {
             if status as usize > FAILURES.len() {
                 return Err(Malformed(format!("answer {row} has status {status}; the greatest is {}", FAILURES.len())));
             }
-            if status > 0 && row_counts[row] != 1 {
+            if row_counts[row] != 1 {
                 let rows = row_counts[row];
                 return Err(Malformed(format!("answer {row} is a failure with {rows} rows; its message is one row")));
             }
@@ -80,43 +81,78 @@ impl CompletionBatch {
                 arrival: end.arrival,
                 result: match end.is_failure {
                     false => Ok(rows.map(|row| self.rows.get(row)).collect::<Rows>()),
-                    true => Err(self.error(&end)),
+                    true => Err(self.error(&end, &self.rows)),
                 },
             }
         })
     }
 
     /// The answers in order, with the places of their rows.
-    #[inline]
-    pub(crate) fn ends(&self) -> impl Iterator<Item = AttemptEnd> {
+    fn ends(&self) -> impl Iterator<Item = AttemptEnd> {
         let mut next = 0;
-        (0..self.len()).map(move |row| {
-            let first = next;
-            next += self.row_counts[row] as usize;
-            AttemptEnd {
-                id: RequestId(self.ids[row]),
-                attempt: self.attempts[row],
-                arrival: Instant(self.arrivals[row]),
-                rows: first..next,
-                place: row,
-                is_failure: self.statuses[row] > 0,
-            }
+        (0..self.len()).map(move |place| {
+            let end = self.end(place, next);
+            next = end.rows.end;
+            end
         })
     }
 
-    /// What failed in an attempt that did.
-    pub(crate) fn error(&self, end: &AttemptEnd) -> LookupError {
+    /// The answer at `place`, whose rows begin at `row`.
+    #[inline]
+    pub(crate) fn end(&self, place: usize, row: usize) -> AttemptEnd {
+        AttemptEnd {
+            id: RequestId(self.ids[place]),
+            attempt: self.attempts[place],
+            arrival: Instant(self.arrivals[place]),
+            rows: row..row + self.row_counts[place] as usize,
+            place,
+            is_failure: self.statuses[place] > 0,
+        }
+    }
+
+    /// How many answers from `end` on are no failures, have as many rows as it has, arrived before `deadline`, and are those
+    /// to attempt `attempt` of `ids`, one after another.
+    pub(crate) fn count_alike(
+        &self,
+        end: &AttemptEnd,
+        ids: impl ExactSizeIterator<Item = RequestId>,
+        attempt: u32,
+        deadline: Instant,
+    ) -> u32 {
+        let (first, row_count) = (end.place, end.rows.len() as u32);
+        // Column by column: the loops are short, and most run to their ends.
+        let mut count = self.ids[first..].iter().zip(ids).take_while(|(answer, id)| **answer == id.0).count();
+        count = count_equal(&self.attempts[first..first + count], attempt);
+        count = count_equal(&self.statuses[first..first + count], 0);
+        count = count_equal(&self.row_counts[first..first + count], row_count);
+        if deadline < Instant::NEVER {
+            let arrivals = self.arrivals[first..first + count].iter();
+            count = arrivals.take_while(|&&arrival| arrival < deadline.0).count();
+        }
+        count as u32
+    }
+
+    /// What failed in an attempt that did; `rows` is the column of rows.
+    pub(crate) fn error(&self, end: &AttemptEnd, rows: &ByteStrings) -> LookupError {
         LookupError {
             kind: FAILURES[self.statuses[end.place] as usize - 1],
-            message: message_text(self.rows.slice(end.rows.start)),
+            message: message_text(rows.slice(end.rows.start)),
             retry_after: Some(self.retry_after[end.place]).filter(|&wait| wait > 0).map(Duration::from_nanos),
         }
     }
 
-    /// The column of rows.
-    pub(crate) fn rows(&self) -> &ByteStrings {
-        &self.rows
+    /// The column of rows, which is the caller's from then on.
+    pub(crate) fn take_rows(&mut self) -> ByteStrings {
+        core::mem::take(&mut self.rows)
     }
+}
+
+/// How many are equal to `value` before one is not.
+fn count_equal<T: Copy + PartialEq>(column: &[T], value: T) -> usize {
+    // Eight without a branch between them.
+    let is_equal = |chunk: &&[T; 8]| chunk.iter().fold(true, |equal, &other| equal & (other == value));
+    let equal = 8 * column.as_chunks().0.iter().take_while(is_equal).count();
+    equal + column[equal..].iter().take_while(|&&other| other == value).count()
 }
 
 /// The end of one attempt, with its rows where they are.

@@ -14,7 +14,6 @@ const WATERMARK: u8 = 4;
 const IDLE: u8 = 5;
 const ACTIVE: u8 = 6;
 
-#[inline]
 fn kind_of(outcome: Outcome) -> u8 {
     match outcome {
         Outcome::Found => 0,
@@ -189,7 +188,7 @@ impl OutputBatchBuilder {
             Element::Active => self.push_barrier(ACTIVE, EventTime::NONE),
             Element::Joined(JoinedRecord { record, outcome, rows, attempts }) => {
                 let row_count = rows.as_slice().len() as u32;
-                self.push_joined(*outcome, record.key.is_some(), *attempts, row_count);
+                self.push_joined(1, *outcome, record.key.is_some(), *attempts, row_count);
                 self.event_times.push(record.event_time.0);
                 self.keys.push(record.key.as_deref().unwrap_or_default());
                 self.payloads.push(&record.payload);
@@ -198,15 +197,16 @@ impl OutputBatchBuilder {
         }
     }
 
-    /// Appends a joined record but for its event time, its key, its payload and its rows.
-    #[inline]
-    pub(crate) fn push_joined(&mut self, outcome: Outcome, has_key: bool, attempts: u32, row_count: u32) {
+    /// Appends joined records but for their event times, their keys, their payloads and their rows.
+    pub(crate) fn push_joined(&mut self, count: usize, outcome: Outcome, has_key: bool, attempts: u32, row_count: u32) {
+        let before = self.kinds.len();
+        let outputs = before + count;
         if !has_key {
-            self.keyless.push(self.kinds.len() as u32);
+            self.keyless.extend(before as u32..outputs as u32);
         }
-        self.kinds.push(kind_of(outcome));
-        self.attempts.push(attempts);
-        self.row_counts.push(row_count);
+        self.kinds.resize(outputs, kind_of(outcome));
+        self.attempts.resize(outputs, attempts);
+        self.row_counts.resize(outputs, row_count);
     }
 
     /// Appends a barrier; what came before it has its key and payload.

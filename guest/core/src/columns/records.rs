@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use bytes::Bytes;
+
 use super::{ByteStrings, ByteStringsBuilder, Malformed, OutputBatchBuilder, rising_rows, same_length};
 use crate::{EventTime, Record};
 
@@ -75,38 +77,53 @@ impl RecordBatch {
         Record {
             event_time: self.event_time(row),
             key: self.has_key(row).then(|| self.keys.get(row)),
-            order_key: self.order_keys.as_ref().map(|keys| keys.get(row)).filter(|key| !key.is_empty()),
+            order_key: self.own_order_key(row),
             payload: self.payloads.get(row),
         }
     }
 
-    #[inline]
+    fn own_order_key(&self, row: usize) -> Option<Bytes> {
+        self.order_keys.as_ref().map(|keys| keys.get(row)).filter(|key| !key.is_empty())
+    }
+
+    /// What keeps its order in key-ordered mode, if anything does.
+    pub(crate) fn order_key(&self, row: usize) -> Option<Bytes> {
+        self.own_order_key(row).or_else(|| self.has_key(row).then(|| self.keys.get(row)))
+    }
+
     pub(crate) fn event_time(&self, row: usize) -> EventTime {
         EventTime(self.event_times[row])
     }
 
-    #[inline]
     pub(crate) fn payload(&self, row: usize) -> &[u8] {
         self.payloads.slice(row)
     }
 
-    /// The bytes that record `row` holds while it is in flight.
-    #[inline]
-    pub(crate) fn held_bytes(&self, row: usize) -> u64 {
-        let key = if self.has_key(row) { self.keys.byte_len(row, 1) } else { 0 };
-        let order_key = self.order_keys.as_ref().map_or(0, |keys| keys.byte_len(row, 1));
-        (key + order_key + self.payloads.byte_len(row, 1)) as u64
+    /// The bytes that `count` records from `row` on hold while they are in flight; all have a key, or none has.
+    pub(crate) fn held_bytes(&self, row: usize, count: usize, has_key: bool) -> u64 {
+        let keys = if has_key { self.keys.byte_len(row, count) } else { 0 };
+        let order_keys = self.order_keys.as_ref().map_or(0, |keys| keys.byte_len(row, count));
+        (keys + order_keys + self.payloads.byte_len(row, count)) as u64
     }
 
-    #[inline]
-    pub(crate) fn has_key(&self, row: usize) -> bool {
+    fn has_key(&self, row: usize) -> bool {
         self.keyless.is_empty() || self.keyless.binary_search(&(row as u32)).is_err()
+    }
+
+    /// How many records from `row` on have a key before one has none.
+    pub(crate) fn keyed_from(&self, row: usize) -> usize {
+        let next = self.keyless.partition_point(|&keyless| (keyless as usize) < row);
+        self.keyless.get(next).map_or(self.len(), |&keyless| keyless as usize) - row
     }
 
     /// The bytes of all records together.
     pub(crate) fn byte_len(&self) -> u64 {
-        let order_keys = self.order_keys.as_ref().map_or(0, |keys| keys.byte_len(0, keys.len()));
-        (self.keys.byte_len(0, self.len()) + order_keys + self.payloads.byte_len(0, self.len())) as u64
+        self.held_bytes(0, self.len(), true)
+    }
+
+    /// The column of payloads.
+    pub(crate) fn payloads(&self) -> &ByteStrings {
+        &self.payloads
     }
 
     /// The column of keys.

@@ -132,23 +132,26 @@ pub struct RequestBatchBuilder {
 impl RequestBatchBuilder {
     /// Appends one lookup. All of a batch have payloads, or none has.
     pub fn push(&mut self, id: RequestId, attempt: u32, deadline: Instant, key: &[u8], payload: Option<&[u8]>) {
-        self.push_but_key(id, attempt, deadline);
-        self.keys.push(key);
-        if let Some(payload) = payload {
-            self.push_payload(payload);
-        }
-    }
-
-    /// Appends one lookup, of which key and payload are written by themselves.
-    #[inline]
-    pub(crate) fn push_but_key(&mut self, id: RequestId, attempt: u32, deadline: Instant) {
         self.ids.push(id.0);
         self.attempts.push(attempt);
         self.deadlines.push(deadline.0);
+        self.keys.push(key);
+        if let Some(payload) = payload {
+            self.payloads.get_or_insert_default().push(payload);
+        }
     }
 
-    pub(crate) fn push_payload(&mut self, payload: &[u8]) {
-        self.payloads.get_or_insert_default().push(payload);
+    /// Appends lookups of one attempt, of which keys and payloads are written by themselves.
+    pub(crate) fn push_but_keys(
+        &mut self,
+        ids: impl ExactSizeIterator<Item = RequestId>,
+        attempt: u32,
+        deadline: Instant,
+    ) {
+        let lookups = self.ids.len() + ids.len();
+        self.ids.extend(ids.map(|id| id.0));
+        self.attempts.resize(lookups, attempt);
+        self.deadlines.resize(lookups, deadline.0);
     }
 
     /// Makes place for so many lookups more.

@@ -2,17 +2,21 @@
 
 use alloc::boxed::Box;
 
-use super::{InFlightRecord, LastError, Operator, RecordState};
+use super::Operator;
 use crate::{
     Instant, Order, PushError, Record,
     batches::{AcceptedAt, Held, Records, Source},
     columns::RecordBatch,
+    group::{Count, Group, GroupState, LastError},
     hashed_key::HashedKey,
+    links::Links,
     queue::{Barrier, BarrierKind},
     shared::Share,
     snapshot::SavedElement,
-    timers::Neighbours,
 };
+
+/// Records of a group at most: one that falls apart record by record costs a look at half of it for each.
+const MAX_GROUP: Count = 256;
 
 impl Operator {
     /// Takes one record into flight and starts its lookup.
@@ -31,7 +35,7 @@ impl Operator {
         if self.input_ended {
             return Err(PushError::AfterEnd);
         }
-        if !self.backlog.is_empty() || !self.has_room_for(record.held_bytes()) {
+        if !self.backlog.is_empty() || !self.has_room_for(1, || record.held_bytes()) {
             return Err(PushError::Full(Some(Box::new(record))));
         }
         self.counters.accepted += 1;
@@ -66,14 +70,14 @@ impl Operator {
         let mut taken = 0;
         let mut admitted = Ok(());
         while taken < rows && admitted.is_ok() {
+            let (has_key, alike) = self.alike(batch, taken);
             let held = Held { batch, row: taken as u32 };
-            let (has_key, bytes) = (self.batches.has_key(held), self.batches.held_bytes(held));
-            if !self.has_room_for(bytes) {
-                break;
-            }
-            self.counters.accepted += 1;
-            admitted = self.admit_record(held, has_key, bytes);
-            taken += 1;
+            // Where not all of them fit, one still may.
+            let Some(count) = [alike, 1].into_iter().find(|&count| self.fits(held, count, has_key)) else { break };
+            let (count, result) = self.admit_group(held, has_key, count);
+            self.counters.accepted += u64::from(count);
+            admitted = result;
+            taken += count as usize;
         }
         self.batches.release(batch, (rows - taken) as u32 + 1);
         admitted?;
@@ -109,7 +113,7 @@ impl Operator {
     pub(super) fn admit_backlog(&mut self) {
         while let Some(element) = self.backlog.front() {
             let has_room = match element {
-                SavedElement::Record(record) => self.has_room_for(record.held_bytes()),
+                SavedElement::Record(record) => self.has_room_for(1, || record.held_bytes()),
                 SavedElement::Barrier(_) => self.has_room_for_barrier(),
             };
             if !has_room || self.failed.is_some() {
@@ -127,7 +131,7 @@ impl Operator {
     fn admit_alone(&mut self, record: Record) -> Result<(), crate::OperatorError> {
         let (has_key, bytes) = (record.key.is_some(), record.held_bytes());
         let batch = self.keep(Records::One(record), bytes);
-        self.admit_record(Held { batch, row: 0 }, has_key, bytes)
+        self.admit_group(Held { batch, row: 0 }, has_key, 1).1
     }
 
     /// Keeps what comes now; its one user is the caller.
@@ -135,55 +139,85 @@ impl Operator {
         self.batches.insert(Source { records, accepted_at: AcceptedAt::Once(self.now) }, bytes)
     }
 
-    /// Takes a record of a batch that is held for it.
-    fn admit_record(&mut self, held: Held, has_key: bool, bytes: u64) -> Result<(), crate::OperatorError> {
-        self.queued_bytes += bytes;
-        let arrival = self.arrive();
-        let slot = self.records.insert(InFlightRecord {
+    /// How many records of a batch, from a row on, have the same fate as far as is known now, and whether they have keys.
+    fn alike(&self, batch: Share, row: usize) -> (bool, u32) {
+        let Records::Batch(records) = &self.batches[batch].records else { return (true, 1) };
+        match records.keyed_from(row) {
+            0 => (false, 1),
+            // Each asks the cache.
+            _ if self.cache.is_some() => (true, 1),
+            keyed => (true, keyed.min(usize::from(MAX_GROUP)) as u32),
+        }
+    }
+
+    /// Takes at most `count` records of a batch that is held for them, and says how many.
+    fn admit_group(&mut self, held: Held, has_key: bool, count: u32) -> (u32, Result<(), crate::OperatorError>) {
+        let (first, count) = self.positions.find_free(count);
+        let free = if self.options.order == Order::KeyOrdered { self.claim_keys(held, count) } else { count };
+        // One whose key is held waits, and is a group of its own.
+        let count = free.max(1);
+        let arrival = self.arrive(count);
+        let slot = self.groups.insert(Group {
             held,
-            has_key,
-            bytes: bytes as usize,
+            count: count as Count,
+            first,
             arrival,
+            has_key,
+            missed: false,
             segment: 0,
             attempt: 0,
             lookups: 0,
-            missed: false,
             deadline: Instant::NEVER,
-            neighbours: Neighbours::default(),
+            deadline_links: Links::default(),
+            order_links: Links::default(),
             last_error: LastError::default(),
-            state: RecordState::Blocked,
+            state: GroupState::Blocked,
         });
-        self.records[slot].segment = self.queue.push_record(slot);
-        let order_key = match self.options.order {
-            Order::KeyOrdered => self.batches.order_key(held),
-            Order::Ordered | Order::Unordered => None,
-        };
-        if order_key.is_some_and(|key| !self.keys.claim(HashedKey::new(key), slot)) {
-            return Ok(());
+        self.positions.take(first, count, slot);
+        self.queue.push_group(slot, &mut self.groups);
+        self.queued_records += count as usize;
+        self.queued_bytes += self.batches.held_bytes(held, count, has_key);
+        if free == 0
+            && let Some(key) = self.batches.order_key(held)
+        {
+            self.keys.wait(HashedKey::new(key), slot);
+            return (count, Ok(()));
         }
-        self.start(slot)?;
-        self.start_all()
+        (count, self.start(slot).and_then(|()| self.start_all()))
+    }
+
+    /// Claims the keys of neighbours up to the first one whose key is held, and says how many those are.
+    fn claim_keys(&mut self, held: Held, count: u32) -> u32 {
+        let (batches, keys) = (&self.batches, &mut self.keys);
+        let is_free = |&row: &u32| batches.order_key(held.after(row)).is_none_or(|key| keys.claim(HashedKey::new(key)));
+        (0..count).take_while(is_free).count() as u32
     }
 
     fn admit_barrier(&mut self, kind: BarrierKind) {
         self.queued_barriers += 1;
-        let arrival = self.arrive();
+        let arrival = self.arrive(1);
         self.queue.push_barrier(Barrier { arrival, accepted_at: self.now, kind });
     }
 
-    #[inline]
-    fn arrive(&mut self) -> u64 {
-        self.next_arrival += 1;
-        self.next_arrival - 1
+    /// The place in the stream of the first of so many elements.
+    fn arrive(&mut self, count: u32) -> u64 {
+        let first = self.next_arrival;
+        self.next_arrival += u64::from(count);
+        first
     }
 
-    /// Whether there is room for a record of so many bytes.
-    fn has_room_for(&self, bytes: u64) -> bool {
-        if self.slots_used() >= self.options.capacity.get() as usize {
+    /// Whether there is room for these records of a batch.
+    fn fits(&self, held: Held, count: u32, has_key: bool) -> bool {
+        self.has_room_for(count, || self.batches.held_bytes(held, count, has_key))
+    }
+
+    /// Whether there is room for so many records of so many bytes; one that is alone may have any size.
+    fn has_room_for(&self, count: u32, bytes: impl FnOnce() -> u64) -> bool {
+        if self.slots_used() + count as usize > self.options.capacity.get() as usize {
             return false;
         }
         let Some(max_bytes) = self.options.max_bytes else { return true };
-        self.records.len() == 0 || self.queued_bytes + bytes <= max_bytes
+        (self.queued_records == 0 && count == 1) || self.queued_bytes + bytes() <= max_bytes
     }
 
     fn has_room_for_barrier(&self) -> bool {
@@ -196,6 +230,6 @@ impl Operator {
             Order::KeyOrdered => 0,
             Order::Ordered | Order::Unordered => self.queued_barriers,
         };
-        self.records.len() + barriers
+        self.queued_records + barriers
     }
 }

@@ -3,13 +3,15 @@
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
-use super::{Operator, RecordState};
+use super::Operator;
 use crate::{
-    Answer, Instant, LookupError, OperatorError, RequestId, Verdict,
+    Answer, Instant, LookupError, OperatorError, Order, Outcome, Policy, RequestId, Verdict,
     columns::{AttemptEnd, CompletionBatch},
     finds::{Find, FoundRows},
+    group::GroupState,
     hashed_key::HashedKey,
-    slots::{Found, Slot},
+    positions::{Found, Position},
+    slots::Slot,
 };
 
 impl Operator {
@@ -34,38 +36,68 @@ impl Operator {
     /// # Errors
     ///
     /// As [`Self::complete`]; the answers after the one that failed the operator are not taken.
-    pub fn complete_all(&mut self, answers: &CompletionBatch, now: Instant) -> Result<(), OperatorError> {
+    pub fn complete_all(&mut self, mut answers: CompletionBatch, now: Instant) -> Result<(), OperatorError> {
         self.see(now);
         self.check()?;
         if answers.is_empty() {
             return Ok(());
         }
-        let bytes = answers.rows().byte_len(0, answers.rows().len()) as u64;
-        let batch = self.finds.insert(answers.rows().clone(), bytes);
+        let rows = answers.take_rows();
+        let bytes = rows.byte_len(0, rows.len()) as u64;
+        let batch = self.finds.insert(rows, bytes);
         // One hold for each answer, and the first one until all are in.
         self.finds.keep(batch, answers.len() as u32);
         let mut unused = 1;
-        let mut taken = Ok(Verdict::Accepted);
-        for end in answers.ends() {
-            let AttemptEnd { id, attempt, arrival, ref rows, is_failure, .. } = end;
-            if taken.is_err() {
-                unused += 1;
-                continue;
+        let mut taken = Ok(());
+        let (mut place, mut row) = (0, 0);
+        while place < answers.len() {
+            let end = answers.end(place, row);
+            let row_count = NonZeroU32::new(end.rows.len() as u32);
+            let find = row_count.map(|count| FoundRows { batch, first: row as u32, count });
+            let result = if end.is_failure { Err(answers.error(&end, &self.finds[batch])) } else { Ok(find) };
+            let is_used = matches!(result, Ok(Some(_)));
+            let mut count = 1;
+            if let Some((slot, position, alike)) = self.answered_alike(&answers, &end) {
+                count = alike;
+                let slot = self.part(slot, position, count);
+                self.counters.answers_accepted += u64::from(count);
+                taken = self.answered(slot, find, end.arrival).and_then(|()| self.start_all());
+            } else {
+                taken = self.take_answer(end.id, end.attempt, end.arrival, result).map(drop);
             }
-            let count = NonZeroU32::new(rows.len() as u32);
-            let result = match is_failure {
-                false => Ok(count.map(|count| FoundRows { batch, first: rows.start as u32, count })),
-                true => Err(answers.error(&end)),
-            };
-            unused += u32::from(is_failure || count.is_none());
-            taken = self.take_answer(id, attempt, arrival, result);
+            unused += if is_used { 0 } else { count };
+            place += count as usize;
+            row += count as usize * end.rows.len();
+            if taken.is_err() {
+                unused += (answers.len() - place) as u32;
+                break;
+            }
         }
         self.finds.release(batch, unused);
-        taken.map(drop)
+        taken
+    }
+
+    /// The records of one group for which as many rows were found and nothing is left to do, from one answer on: the group,
+    /// the first one's position, and how many.
+    fn answered_alike(&self, answers: &CompletionBatch, end: &AttemptEnd) -> Option<(Slot, Position, u32)> {
+        let Found::Here(slot, position) = self.positions.find(end.id) else { return None };
+        let group = &self.groups[slot];
+        let is_last_attempt = !end.rows.is_empty()
+            || (!self.options.retry.on.missing() && self.options.policy(Outcome::Missing) != Policy::Fail);
+        let is_for_it_alone = matches!(group.state, GroupState::Running { flight: None });
+        if !is_last_attempt || !is_for_it_alone {
+            return None;
+        }
+        // Where others wait for keys, the next of a key starts before the next answer is looked at.
+        let is_alone = self.options.order == Order::KeyOrdered && !self.keys.nobody_waits();
+        let most = if is_alone { 1 } else { group.first + group.len() - position };
+        let ids = self.positions.ids(position, most);
+        let deadline = if self.now < group.deadline { Instant::NEVER } else { group.deadline };
+        let count = answers.count_alike(end, ids, group.attempt, deadline);
+        (count > 0).then_some((slot, position, count))
     }
 
     /// Takes one answer; what it found is held for it.
-    #[inline]
     fn take_answer(
         &mut self,
         id: RequestId,
@@ -75,46 +107,47 @@ impl Operator {
     ) -> Result<Verdict, OperatorError> {
         self.check()?;
         let arrival = arrival.min(self.now);
-        let (verdict, slot) = self.verdict(id, attempt, arrival);
+        let found = self.positions.find(id);
+        let verdict = self.verdict(&found, attempt, arrival);
         match verdict {
             Verdict::Accepted => self.counters.answers_accepted += 1,
             Verdict::Stale => self.counters.answers_stale += 1,
             Verdict::Late => self.counters.answers_late += 1,
             Verdict::Unknown => self.counters.answers_unknown += 1,
         }
-        let applied = match (verdict, slot) {
-            (Verdict::Accepted, Some(slot))
-                if matches!(self.records[slot].state, RecordState::Running { flight: None }) =>
+        let applied = match (verdict, found) {
+            (Verdict::Accepted, Found::Here(slot, position))
+                if matches!(self.groups[slot].state, GroupState::Running { flight: None }) =>
             {
+                let slot = self.part(slot, position, 1);
                 return self.apply(slot, result, arrival).and_then(|()| self.start_all()).map(|()| verdict);
             }
-            (Verdict::Accepted | Verdict::Late, Some(slot)) => self.apply_to_flight(slot, verdict, &result, arrival),
+            (Verdict::Accepted | Verdict::Late, Found::Here(slot, _)) => {
+                self.apply_to_flight(slot, verdict, &result, arrival)
+            }
             _ => Ok(()),
         };
         if let Ok(find) = result {
-            self.finds.drop_find(find);
+            self.finds.drop_find(find, 1);
         }
         applied.map(|()| verdict)
     }
 
-    #[inline]
-    fn verdict(&self, id: RequestId, attempt: u32, arrival: Instant) -> (Verdict, Option<Slot>) {
-        let slot = match self.records.find(id) {
-            Found::Never => return (Verdict::Unknown, None),
-            Found::Gone => return (Verdict::Stale, None),
-            Found::Here(slot) => slot,
+    fn verdict(&self, found: &Found, attempt: u32, arrival: Instant) -> Verdict {
+        let group = match *found {
+            Found::Never => return Verdict::Unknown,
+            Found::Gone => return Verdict::Stale,
+            Found::Here(slot, _) => &self.groups[slot],
         };
-        let record = &self.records[slot];
-        let verdict = if attempt == 0 || attempt > record.attempt {
+        if attempt == 0 || attempt > group.attempt {
             Verdict::Unknown
-        } else if attempt < record.attempt || !matches!(record.state, RecordState::Running { .. }) {
+        } else if attempt < group.attempt || !matches!(group.state, GroupState::Running { .. }) {
             Verdict::Stale
-        } else if arrival >= record.deadline {
+        } else if arrival >= group.deadline {
             Verdict::Late
         } else {
             Verdict::Accepted
-        };
-        (verdict, Some(slot))
+        }
     }
 
     /// Ends the lookup that `slot`'s record makes for others too, for it and for them.
@@ -132,9 +165,9 @@ impl Operator {
         }
         for id in followers {
             // One that has ended since has left the flight, and maybe its slot.
-            if let Found::Here(slot) = self.records.find(id)
-                && matches!(self.records[slot].state, RecordState::Sharing)
-                && arrival < self.records[slot].deadline
+            if let Found::Here(slot, _) = self.positions.find(id)
+                && matches!(self.groups[slot].state, GroupState::Sharing)
+                && arrival < self.groups[slot].deadline
             {
                 let shared = self.share(result);
                 self.apply(slot, shared, arrival)?;
@@ -152,22 +185,61 @@ impl Operator {
 
     /// Where `slot`'s record made its lookup for others too: keeps what was found and gives them.
     fn end_flight(&mut self, slot: Slot, result: &Result<Find, LookupError>) -> Vec<RequestId> {
-        let record = &mut self.records[slot];
-        let RecordState::Running { flight: Some(flight) } = record.state else { return Vec::new() };
-        record.state = RecordState::Running { flight: None };
+        let group = &mut self.groups[slot];
+        let GroupState::Running { flight: Some(flight) } = group.state else { return Vec::new() };
+        group.state = GroupState::Running { flight: None };
         if let (Some(cache), Ok(find)) = (&mut self.cache, result)
-            && let Some(key) = self.batches.record(record.held).key
+            && let Some(key) = self.batches.record(group.held).key
         {
             cache.put(&HashedKey::new(key), &self.finds.rows(*find), self.now);
         }
         self.flights.end(flight)
     }
 
-    #[inline]
     fn apply(&mut self, slot: Slot, result: Result<Find, LookupError>, arrival: Instant) -> Result<(), OperatorError> {
         match result {
             Ok(find) => self.answered(slot, find, arrival),
             Err(error) => self.attempt_failed(slot, &error, arrival),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{format, vec::Vec};
+
+    use super::*;
+    use crate::{
+        Options, PollState,
+        columns::{CompletionBatchBuilder, OutputBatchBuilder, RecordBatchBuilder},
+    };
+
+    /// Answers all of a hundred records: each with as many rows as `row_count` says.
+    fn left_behind(row_count: fn(usize) -> usize) -> (u64, u64) {
+        let mut operator = Operator::open(Options::default(), Instant(0)).unwrap();
+        let mut records = RecordBatchBuilder::default();
+        (0..100).for_each(|number| records.push(&crate::Record::new(format!("{number}"), "a payload")));
+        operator.push_records(records.build(), Instant(0)).unwrap();
+        let mut answers = CompletionBatchBuilder::default();
+        for (place, request) in operator.take_requests().build().rows().enumerate() {
+            let rows = core::iter::repeat_n(&b"row"[..], row_count(place));
+            answers.push_rows(request.id, request.attempt, Instant(0), rows);
+        }
+        operator.complete_all(answers.build(), Instant(0)).unwrap();
+        operator.end_input(Instant(0)).unwrap();
+        let mut outputs = OutputBatchBuilder::default();
+        operator.next_outputs(&mut outputs, usize::MAX, usize::MAX);
+        let found: Vec<usize> = outputs.build().joined().map(|joined| joined.rows().len()).collect();
+        assert_eq!(found, (0..100).map(row_count).collect::<Vec<_>>());
+        assert_eq!(operator.poll_state(), PollState::Drained);
+        (operator.batches.bytes(), operator.finds.bytes())
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_batch_that_has_left() {
+        assert_eq!(left_behind(|_| 1), (0, 0));
+        assert_eq!(left_behind(|_| 0), (0, 0));
+        assert_eq!(left_behind(|place| usize::from(place >= 30)), (0, 0));
+        assert_eq!(left_behind(|place| place % 3), (0, 0));
     }
 }

@@ -3,20 +3,20 @@
 use alloc::{collections::BinaryHeap, vec::Vec};
 use core::cmp::Ordering;
 
-use super::{InFlightRecord, Operator};
-use crate::{queue::Barrier, slots::Slot};
+use super::Operator;
+use crate::{group::Group, queue::Barrier};
 
-/// An element in the queue.
+/// A group or a barrier in the queue.
 #[derive(Clone, Copy)]
 pub(super) enum Queued<'a> {
-    Record(Slot, &'a InFlightRecord),
+    Group(&'a Group),
     Barrier(Barrier),
 }
 
 impl Queued<'_> {
     fn arrival(&self) -> u64 {
         match self {
-            Self::Record(_, record) => record.arrival,
+            Self::Group(group) => group.arrival,
             Self::Barrier(barrier) => barrier.arrival,
         }
     }
@@ -45,12 +45,12 @@ impl Ord for ByArrival<'_> {
 }
 
 impl Operator {
-    /// The elements in the queue. Costs a sort: it is for what happens rarely.
+    /// What is in the queue. Costs a sort: it is for what happens rarely.
     pub(super) fn queued(&self) -> Vec<Queued<'_>> {
         // A heap: it makes a far smaller component than a general sort.
         let mut heap = BinaryHeap::new();
-        for (slot, record) in self.records.iter() {
-            heap.push(ByArrival(Queued::Record(slot, record)));
+        for (_, group) in self.groups.iter() {
+            heap.push(ByArrival(Queued::Group(group)));
         }
         self.queue.each_barrier(&mut |barrier| heap.push(ByArrival(Queued::Barrier(*barrier))));
         heap.into_sorted_vec().into_iter().map(|ByArrival(queued)| queued).collect()

@@ -3,18 +3,19 @@
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 use core::time::Duration;
 
-use super::{InFlightRecord, LastError, Operator, RecordState, arrivals::Queued};
+use super::{Operator, arrivals::Queued};
 use crate::{
     Instant, LookupError, OperatorError, Order, Outcome, Policy, RequestId,
-    batches::Held,
     finds::Find,
+    group::{Group, GroupState, LastError},
     hashed_key::HashedKey,
-    slots::{Found, Slot, Slots},
+    positions::{Found, Positions},
+    slots::{Slot, Slots},
     timers::WaitingRetry,
 };
 
 impl Operator {
-    /// Makes the first attempts of the records whose turn has come.
+    /// Makes the first attempts of the groups whose turn has come.
     ///
     /// One that ends at once, by the cache or for want of a key, lets the next of its key start; so
     /// this is a loop and no recursion.
@@ -25,32 +26,31 @@ impl Operator {
         Ok(())
     }
 
-    /// Makes the first attempt of `slot`'s record.
+    /// Makes the first attempt of `slot`'s group.
     pub(super) fn start(&mut self, slot: Slot) -> Result<(), OperatorError> {
-        let record = &mut self.records[slot];
-        if !record.has_key {
-            self.counters.keyless += 1;
+        let group = &mut self.groups[slot];
+        if !group.has_key {
+            self.counters.keyless += u64::from(group.len());
             return self.end(slot, Outcome::Missing, None, || "it has no key".into());
         }
-        self.lookups_in_flight += 1;
+        self.lookups_in_flight += u64::from(group.len());
         if let Some(timeout) = self.options.timeout {
-            record.deadline = self.now.after(timeout);
-            self.deadlines.set(slot, &mut self.records);
+            group.deadline = self.now.after(timeout);
+            self.deadlines.push(slot, &mut self.groups);
         }
         self.attempt(slot)
     }
 
-    /// Makes the next attempt of `slot`'s record: by the cache, by a lookup of its key that runs
+    /// Makes the next attempt of `slot`'s group: by the cache, by a lookup of its key that runs
     /// already, or by one of its own.
     pub(super) fn attempt(&mut self, slot: Slot) -> Result<(), OperatorError> {
-        let id = self.records.id(slot);
-        let record = &mut self.records[slot];
-        record.attempt += 1;
+        let group = &mut self.groups[slot];
+        group.attempt += 1;
         let mut flight = None;
         if let Some(cache) = &mut self.cache {
-            let Some(key) = self.batches.record(record.held).key else { unreachable!("it is looked up by its key") };
+            let Some(key) = self.batches.record(group.held).key else { unreachable!("it is looked up by its key") };
             let key = HashedKey::new(key);
-            let missed = record.missed;
+            let missed = group.missed;
             match cache.get(&key, self.now) {
                 // A retry on a miss goes past the cached miss.
                 Some(rows) if !(missed && rows.is_empty()) => {
@@ -62,8 +62,8 @@ impl Operator {
             }
             if let Some(flight) = self.flights.find(&key) {
                 self.counters.cache_shared += 1;
-                record.state = RecordState::Sharing;
-                self.flights.join(flight, id);
+                group.state = GroupState::Sharing;
+                self.flights.join(flight, self.positions.id(group.first));
                 return Ok(());
             }
             self.counters.cache_misses += 1;
@@ -73,44 +73,44 @@ impl Operator {
         Ok(())
     }
 
-    /// Asks for the lookup of `slot`'s record, which makes it for those of `flight`, too.
+    /// Asks for the lookups of `slot`'s group, which makes its one for those of `flight`, too.
     fn request(&mut self, slot: Slot, flight: Option<Slot>) {
-        let id = self.records.id(slot);
-        let record = &mut self.records[slot];
-        record.state = RecordState::Running { flight };
-        record.lookups += 1;
-        self.counters.attempts += 1;
-        self.counters.retries += u64::from(record.lookups > 1);
-        let Held { batch, row } = record.held;
-        self.requests.push_but_key(id, record.attempt, record.deadline);
+        let group = &mut self.groups[slot];
+        group.state = GroupState::Running { flight };
+        group.lookups += 1;
+        let Group { held, first, attempt, lookups, deadline, .. } = *group;
+        let count = group.len();
+        self.counters.attempts += u64::from(count);
+        self.counters.retries += if lookups > 1 { u64::from(count) } else { 0 };
+        self.requests.push_but_keys(self.positions.ids(first, count), attempt, deadline);
         if self.options.request_payload {
-            self.requests.push_payload(self.batches.payload(record.held));
+            self.batches.write_payloads(held, count, self.requests.payloads.get_or_insert_default());
         }
         // Its batch is held until the keys are written, once for all of the run.
-        if self.request_keys.goes_on_with(batch, row) {
-            self.request_keys.add(batch, row, 1, 0);
+        if self.request_keys.goes_on_with(held.batch, held.row) {
+            self.request_keys.add(held.batch, held.row, count, 0);
         } else {
             self.write_request_keys();
-            self.batches.keep(batch, 1);
-            self.request_keys.add(batch, row, 1, 1);
+            self.batches.keep(held.batch, 1);
+            self.request_keys.add(held.batch, held.row, count, 1);
         }
     }
 
     /// Where `slot`'s record makes a lookup for others too and will not see its end, has the next
     /// of them make one: the provider may have given up the old one with its deadline.
     pub(super) fn hand_over(&mut self, slot: Slot) {
-        let RecordState::Running { flight: Some(flight) } = self.records[slot].state else { return };
-        self.records[slot].state = RecordState::Running { flight: None };
-        let records = &self.records;
+        let GroupState::Running { flight: Some(flight) } = self.groups[slot].state else { return };
+        self.groups[slot].state = GroupState::Running { flight: None };
         let followers = self.flights.followers(flight);
-        let next = followers.iter().position(|&id| waits_for_another(records, id, self.now));
+        let (groups, positions) = (&self.groups, &self.positions);
+        let next = followers.iter().position(|&id| waits_for_another(groups, positions, id, self.now));
         let Some(next) = next else {
             self.flights.end(flight);
             return;
         };
         let id = followers[next];
         followers.drain(..=next);
-        if let Found::Here(next) = self.records.find(id) {
+        if let Found::Here(next, _) = self.positions.find(id) {
             self.request(next, Some(flight));
         }
     }
@@ -119,14 +119,14 @@ impl Operator {
     pub(super) fn start_waiting_attempts(&mut self) -> Result<(), OperatorError> {
         let waiting: Vec<RequestId> = (self.queued().into_iter())
             .filter_map(|element| match element {
-                Queued::Record(slot, InFlightRecord { state: RecordState::Waiting, .. }) => Some(self.records.id(slot)),
+                Queued::Group(Group { state: GroupState::Waiting, first, .. }) => Some(self.positions.id(*first)),
                 _ => None,
             })
             .collect();
         for id in waiting {
             // One before it may have ended it: then its slot may be another's by now.
-            if let Found::Here(slot) = self.records.find(id)
-                && matches!(self.records[slot].state, RecordState::Waiting)
+            if let Found::Here(slot, _) = self.positions.find(id)
+                && matches!(self.groups[slot].state, GroupState::Waiting)
             {
                 self.attempt(slot)?;
                 self.start_all()?;
@@ -135,20 +135,19 @@ impl Operator {
         Ok(())
     }
 
-    /// An attempt of `slot`'s record ended with rows or a miss.
-    #[inline]
+    /// An attempt of `slot`'s group ended with rows or a miss; a miss that does not end the lookup is that of one record.
     pub(super) fn answered(&mut self, slot: Slot, find: Find, arrival: Instant) -> Result<(), OperatorError> {
         if find.is_some() {
             return self.finish(slot, Outcome::Found, find, String::new);
         }
-        self.records[slot].missed = true;
+        self.groups[slot].missed = true;
         if self.options.retry.on.missing() && self.wait_for_retry(slot, arrival, None) {
             return Ok(());
         }
         self.finish(slot, Outcome::Missing, None, || "on-missing is fail".into())
     }
 
-    /// An attempt of `slot`'s record failed.
+    /// An attempt of `slot`'s one record failed.
     pub(super) fn attempt_failed(
         &mut self,
         slot: Slot,
@@ -156,7 +155,7 @@ impl Operator {
         arrival: Instant,
     ) -> Result<(), OperatorError> {
         let message = format!("{error}");
-        self.records[slot].last_error = LastError(Some(Box::new(message.clone())));
+        self.groups[slot].last_error = LastError(Some(Box::new(message.clone())));
         if self.options.retry.on.failure()
             && error.kind.is_retryable()
             && self.wait_for_retry(slot, arrival, error.retry_after)
@@ -167,7 +166,7 @@ impl Operator {
         self.finish(slot, Outcome::Failed, row, || message)
     }
 
-    /// Lets `slot`'s record wait for another attempt, unless it had its last one.
+    /// Lets `slot`'s one record wait for another attempt, unless it had its last one.
     ///
     /// An attempt that would be due at the deadline or after it is not set: the record then waits
     /// for its deadline.
@@ -175,18 +174,18 @@ impl Operator {
         if self.input_ended {
             return false;
         }
-        let id = self.records.id(slot);
-        let record = &mut self.records[slot];
-        let Some(delay) = self.options.retry.delay_after(record.attempt, record.arrival) else { return false };
-        record.state = RecordState::Waiting;
+        let group = &mut self.groups[slot];
+        let Some(delay) = self.options.retry.delay_after(group.attempt, group.arrival) else { return false };
+        group.state = GroupState::Waiting;
         let due = arrival.after(delay.max(at_least.unwrap_or_default()));
-        if due < record.deadline {
-            self.retries.set(WaitingRetry { due, arrival: record.arrival, id, after_attempt: record.attempt });
+        if due < group.deadline {
+            let id = self.positions.id(group.first);
+            self.retries.set(WaitingRetry { due, arrival: group.arrival, id, after_attempt: group.attempt });
         }
         true
     }
 
-    /// Ends the lookup of `slot`'s record.
+    /// Ends the lookups of `slot`'s group.
     pub(super) fn finish(
         &mut self,
         slot: Slot,
@@ -194,14 +193,16 @@ impl Operator {
         find: Find,
         why: impl FnOnce() -> String,
     ) -> Result<(), OperatorError> {
-        self.lookups_in_flight -= 1;
+        self.lookups_in_flight -= u64::from(self.groups[slot].len());
         if self.options.timeout.is_some() {
-            self.deadlines.remove(slot, &mut self.records);
+            self.deadlines.remove(slot, &mut self.groups);
         }
         self.end(slot, outcome, find, why)
     }
 
-    /// Gives `slot`'s record its one outcome, and the next record of its key its turn.
+    /// Gives each record of `slot`'s group its one outcome, and the next record of its key its turn.
+    ///
+    /// An outcome that fails the operator is that of one record.
     fn end(
         &mut self,
         slot: Slot,
@@ -209,32 +210,31 @@ impl Operator {
         find: Find,
         why: impl FnOnce() -> String,
     ) -> Result<(), OperatorError> {
-        match outcome {
-            Outcome::Found => self.counters.found += 1,
-            Outcome::Missing => self.counters.missing += 1,
-            Outcome::Failed => self.counters.failed += 1,
-            Outcome::TimedOut => self.counters.timed_out += 1,
-        }
-        let bytes = self.finds.held_bytes(find);
-        self.queued_bytes += bytes;
-        let record = &mut self.records[slot];
-        record.bytes += bytes as usize;
-        record.state = RecordState::Done { outcome, find };
+        let group = &mut self.groups[slot];
+        group.state = GroupState::Done { outcome, find };
+        *match outcome {
+            Outcome::Found => &mut self.counters.found,
+            Outcome::Missing => &mut self.counters.missing,
+            Outcome::Failed => &mut self.counters.failed,
+            Outcome::TimedOut => &mut self.counters.timed_out,
+        } += u64::from(group.len());
+        self.queued_bytes += self.finds.held_bytes(find, group.len());
         if self.options.policy(outcome) == Policy::Fail {
             return Err(self.fail(slot, outcome, why()));
         }
-        self.queue.record_done(slot, record.segment);
-        if self.options.order == Order::KeyOrdered
-            && let Some(key) = self.batches.order_key(record.held)
-        {
-            self.to_start.extend(self.keys.release(HashedKey::new(key)));
+        self.queue.group_done(slot, group);
+        if self.options.order == Order::KeyOrdered {
+            for held in (0..group.len()).map(|row| group.held.after(row)) {
+                let next = self.batches.order_key(held).and_then(|key| self.keys.release(HashedKey::new(key)));
+                self.to_start.extend(next);
+            }
         }
         Ok(())
     }
 }
 
 /// Whether `id`'s record shares another's lookup and has time left.
-fn waits_for_another(records: &Slots<InFlightRecord>, id: RequestId, now: Instant) -> bool {
-    matches!(records.find(id), Found::Here(slot)
-        if matches!(records[slot].state, RecordState::Sharing) && records[slot].deadline > now)
+fn waits_for_another(groups: &Slots<Group>, positions: &Positions, id: RequestId, now: Instant) -> bool {
+    matches!(positions.find(id), Found::Here(slot, _)
+        if matches!(groups[slot].state, GroupState::Sharing) && groups[slot].deadline > now)
 }

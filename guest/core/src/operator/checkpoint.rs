@@ -17,10 +17,13 @@ impl Operator {
     pub fn snapshot(&self) -> Result<Vec<u8>, OperatorError> {
         self.check()?;
         let queued = self.queued();
-        let mut writer = SnapshotWriter::new(self.options.order, queued.len() + self.backlog.len());
+        let elements = self.queued_records + self.queued_barriers + self.backlog.len();
+        let mut writer = SnapshotWriter::new(self.options.order, elements);
         for element in queued {
             match element {
-                Queued::Record(_, record) => writer.record(&self.batches.record(record.held)),
+                Queued::Group(group) => {
+                    (0..group.len()).for_each(|row| writer.record(&self.batches.record(group.held.after(row))));
+                }
                 Queued::Barrier(barrier) => writer.barrier(barrier.kind),
             }
         }

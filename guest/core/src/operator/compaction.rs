@@ -6,11 +6,12 @@
 
 use alloc::vec::Vec;
 
-use super::{Operator, RecordState};
+use super::Operator;
 use crate::{
     batches::{AcceptedAt, Held, Records, Source},
     columns::{ByteStringsBuilder, RecordBatchBuilder},
     finds::FoundRows,
+    group::{Group, GroupState},
     slots::Slot,
 };
 
@@ -18,8 +19,8 @@ use crate::{
 const NO_MATTER: u64 = 1 << 20;
 /// How many times what is in flight may be kept.
 const TIMES: u64 = 4;
-/// Bytes of a batch that is made here, or one record: a column ends at 4 GiB.
-const GROUP: u64 = 64 << 20;
+/// Bytes of a batch that is made here, or of one group, which fitted into a batch before: a column ends at 4 GiB.
+const TOGETHER: u64 = 64 << 20;
 
 impl Operator {
     /// Moves what is in flight together where that frees more than it costs.
@@ -28,7 +29,7 @@ impl Operator {
             return;
         }
         self.write_request_keys();
-        let slots: Vec<Slot> = self.records.iter().map(|(slot, _)| slot).collect();
+        let slots: Vec<Slot> = self.groups.iter().map(|(slot, _)| slot).collect();
         self.move_records(&slots);
         self.move_rows(&slots);
     }
@@ -36,67 +37,75 @@ impl Operator {
     fn move_records(&mut self, slots: &[Slot]) {
         let mut moved = RecordBatchBuilder::default();
         let mut bytes = 0;
-        let mut group = Vec::new();
+        let mut moving = Vec::new();
         for &slot in slots {
-            let record = self.batches.record(self.records[slot].held);
-            if bytes + record.held_bytes() > GROUP && !group.is_empty() {
-                self.place_records(core::mem::take(&mut moved), &group);
-                group.clear();
+            let Group { held, has_key, .. } = self.groups[slot];
+            let count = self.groups[slot].len();
+            let group_bytes = self.batches.held_bytes(held, count, has_key);
+            if bytes + group_bytes > TOGETHER && !moving.is_empty() {
+                self.place_records(core::mem::take(&mut moved), &moving);
+                moving.clear();
                 bytes = 0;
             }
-            bytes += record.held_bytes();
-            moved.push(&record);
-            group.push(slot);
+            bytes += group_bytes;
+            (0..count).for_each(|row| moved.push(&self.batches.record(held.after(row))));
+            moving.push(slot);
         }
-        if !group.is_empty() {
-            self.place_records(moved, &group);
+        if !moving.is_empty() {
+            self.place_records(moved, &moving);
         }
     }
 
-    fn place_records(&mut self, moved: RecordBatchBuilder, group: &[Slot]) {
+    fn place_records(&mut self, moved: RecordBatchBuilder, moving: &[Slot]) {
         let moved = moved.build();
-        let bytes = moved.byte_len();
-        let accepted_at = group.iter().map(|&slot| self.batches.accepted_at(self.records[slot].held)).collect();
+        let (bytes, mut accepted_at) = (moved.byte_len(), Vec::new());
+        for &slot in moving {
+            let (held, count) = (self.groups[slot].held, self.groups[slot].len());
+            accepted_at.extend((0..count).map(|row| self.batches.accepted_at(held.after(row))));
+        }
         let moved = Source { records: Records::Batch(moved), accepted_at: AcceptedAt::Each(accepted_at) };
         let batch = self.batches.insert(moved, bytes);
-        for (row, &slot) in group.iter().enumerate() {
-            let held = core::mem::replace(&mut self.records[slot].held, Held { batch, row: row as u32 });
-            self.batches.keep(batch, 1);
-            self.batches.release(held.batch, 1);
+        let mut row = 0;
+        for &slot in moving {
+            let group = &mut self.groups[slot];
+            let before = core::mem::replace(&mut group.held, Held { batch, row });
+            row += group.len();
+            self.batches.keep(batch, group.len());
+            self.batches.release(before.batch, group.len());
         }
         self.batches.release(batch, 1);
     }
 
     fn move_rows(&mut self, slots: &[Slot]) {
         let mut moved = ByteStringsBuilder::default();
-        let mut group = Vec::new();
+        let mut moving = Vec::new();
         for &slot in slots {
-            if let RecordState::Done { find: Some(FoundRows { batch, first, count }), .. } = self.records[slot].state {
-                let (first, count) = (first as usize, count.get() as usize);
-                let bytes = moved.byte_len() + self.finds[batch].byte_len(first, count);
-                if bytes as u64 > GROUP && !group.is_empty() {
-                    self.place_rows(core::mem::take(&mut moved), &group);
-                    group.clear();
+            let (find, records) = (self.groups[slot].find(), self.groups[slot].len());
+            if let Some(FoundRows { batch, first, count }) = find {
+                let bytes = moved.byte_len() as u64 + self.finds.held_bytes(find, records);
+                if bytes > TOGETHER && !moving.is_empty() {
+                    self.place_rows(core::mem::take(&mut moved), &moving);
+                    moving.clear();
                 }
-                group.push((slot, moved.len() as u32));
-                moved.push_run(&self.finds[batch], first, count);
+                moving.push((slot, moved.len() as u32));
+                moved.push_run(&self.finds[batch], first as usize, (count.get() * records) as usize);
             }
         }
-        if !group.is_empty() {
-            self.place_rows(moved, &group);
+        if !moving.is_empty() {
+            self.place_rows(moved, &moving);
         }
     }
 
-    fn place_rows(&mut self, moved: ByteStringsBuilder, group: &[(Slot, u32)]) {
+    fn place_rows(&mut self, moved: ByteStringsBuilder, moving: &[(Slot, u32)]) {
         let bytes = moved.byte_len() as u64;
         let moved = self.finds.insert(moved.build(), bytes);
-        for &(slot, row) in group {
-            if let RecordState::Done { find: Some(FoundRows { batch, first, .. }), .. } = &mut self.records[slot].state
-            {
+        for &(slot, row) in moving {
+            let group = &mut self.groups[slot];
+            if let GroupState::Done { find: Some(FoundRows { batch, first, .. }), .. } = &mut group.state {
                 let before = core::mem::replace(batch, moved);
                 *first = row;
-                self.finds.keep(moved, 1);
-                self.finds.release(before, 1);
+                self.finds.keep(moved, group.len());
+                self.finds.release(before, group.len());
             }
         }
         self.finds.release(moved, 1);
@@ -128,7 +137,7 @@ mod tests {
             for request in operator.take_requests().build().rows().skip(1) {
                 answers.push_rows(request.id, request.attempt, Instant(0), [request.key]);
             }
-            operator.complete_all(&answers.build(), Instant(0)).unwrap();
+            operator.complete_all(answers.build(), Instant(0)).unwrap();
             operator.next_outputs(&mut OutputBatchBuilder::default(), usize::MAX, usize::MAX);
         }
         operator
@@ -160,7 +169,7 @@ mod tests {
     #[test]
     fn rows_that_are_held_by_order_stay_right_when_they_move() {
         let mut operator = with_a_slow_record_a_batch(Order::Ordered, 30);
-        let slots: Vec<Slot> = operator.records.iter().map(|(slot, _)| slot).collect();
+        let slots: Vec<Slot> = operator.groups.iter().map(|(slot, _)| slot).collect();
         operator.move_records(&slots);
         operator.move_rows(&slots);
         let slow: Vec<_> =
@@ -192,7 +201,7 @@ mod tests {
         };
         assert_eq!(ages(&operator), [10, 5, 3]);
         operator.write_request_keys();
-        let slots: Vec<Slot> = operator.records.iter().map(|(slot, _)| slot).collect();
+        let slots: Vec<Slot> = operator.groups.iter().map(|(slot, _)| slot).collect();
         operator.move_records(&slots);
         assert_eq!(ages(&operator), [10, 5, 3]);
     }

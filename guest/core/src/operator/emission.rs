@@ -1,19 +1,30 @@
 //! Elements on their way out, one by one or as columns.
 
-use super::{InFlightRecord, Operator, RecordState, run::Run};
+use super::{Operator, run::Run};
 use crate::{
-    Element, JoinedRecord, Outcome,
+    Element, JoinedRecord, Outcome, Policy,
     batches::Held,
     columns::OutputBatchBuilder,
     finds::{Find, FoundRows},
+    group::{Group, GroupState},
     queue::{BarrierKind, Ready},
     slots::Slot,
 };
 
-/// An element that leaves.
+/// What leaves.
 enum Leaving {
-    Record { held: Held, has_key: bool, outcome: Outcome, find: Find, attempts: u32, bytes: u64 },
-    Dropped,
+    /// Neighbours in a batch with one outcome; `find` is the first one's.
+    Joined {
+        held: Held,
+        count: u32,
+        has_key: bool,
+        outcome: Outcome,
+        find: Find,
+        attempts: u32,
+        bytes: u64,
+    },
+    /// So many records whose outcome is dropped.
+    Dropped(u32),
     Barrier(BarrierKind),
 }
 
@@ -22,17 +33,16 @@ impl Operator {
     ///
     /// A failed operator gives nothing more: what was ready is in its last snapshot.
     pub fn next_output(&mut self) -> Option<Element> {
-        let leaving = self.leave()?;
+        let leaving = self.leave(1, u64::MAX)?;
         self.compact_where_worth_it();
         Some(match leaving {
-            Leaving::Dropped => Element::Dropped,
+            Leaving::Dropped(_) => Element::Dropped,
             Leaving::Barrier(BarrierKind::Watermark(time)) => Element::Watermark(time),
             Leaving::Barrier(BarrierKind::Idle) => Element::Idle,
             Leaving::Barrier(BarrierKind::Active) => Element::Active,
-            Leaving::Record { held, outcome, find, attempts, .. } => {
+            Leaving::Joined { held, count, outcome, find, attempts, .. } => {
                 let (record, rows) = (self.batches.record(held), self.finds.rows(find));
-                self.batches.release(held.batch, 1);
-                self.finds.drop_find(find);
+                self.release(held, find, count);
                 Element::Joined(JoinedRecord { record, outcome, rows, attempts })
             }
         })
@@ -41,38 +51,42 @@ impl Operator {
     /// As [`Self::next_output`], appended to `outputs`: at most `max` elements, of which a dropped record is
     /// one, and none after `outputs` has `max_bytes` bytes. The quick way where there are many.
     pub fn next_outputs(&mut self, outputs: &mut OutputBatchBuilder, max: usize, max_bytes: usize) {
-        outputs.reserve(max.min(self.records.len() + self.queued_barriers));
+        outputs.reserve(max.min(self.queued_records + self.queued_barriers));
         let mut records = Run::default();
         let mut rows = Run::default();
+        let mut left = max;
         let mut bytes = outputs.byte_len() as u64;
-        for _ in 0..max {
-            match self.leave() {
+        while left > 0 {
+            let room = (max_bytes as u64).saturating_sub(bytes);
+            left -= match self.leave(left.min(u32::MAX as usize) as u32, room) {
                 None => break,
-                Some(Leaving::Dropped) => {}
+                Some(Leaving::Dropped(count)) => count as usize,
                 Some(Leaving::Barrier(kind)) => {
                     records.write_records(&mut self.batches, outputs);
                     outputs.push_element_barrier(kind);
+                    1
                 }
-                Some(Leaving::Record { held, has_key, outcome, find, attempts, bytes: held_bytes }) => {
-                    bytes += held_bytes;
+                Some(Leaving::Joined { held, count, has_key, outcome, find, attempts, bytes: left_bytes }) => {
+                    bytes += left_bytes;
                     if !records.goes_on_with(held.batch, held.row) || !has_key {
                         records.write_records(&mut self.batches, outputs);
                     }
-                    records.add(held.batch, held.row, 1, 1);
+                    records.add(held.batch, held.row, count, count);
                     let mut row_count = 0;
-                    if let Some(FoundRows { batch, first, count }) = find {
-                        row_count = count.get();
+                    if let Some(FoundRows { batch, first, count: found }) = find {
+                        row_count = found.get();
                         if !rows.goes_on_with(batch, first) {
                             rows.write_rows(&mut self.finds, &mut outputs.rows);
                         }
-                        rows.add(batch, first, row_count, 1);
+                        rows.add(batch, first, row_count * count, count);
                     }
-                    outputs.push_joined(outcome, has_key, attempts, row_count);
+                    outputs.push_joined(count as usize, outcome, has_key, attempts, row_count);
                     if !has_key {
                         records.write_keyless(&mut self.batches, outputs);
                     }
+                    count as usize
                 }
-            }
+            };
             if bytes >= max_bytes as u64 {
                 break;
             }
@@ -82,38 +96,58 @@ impl Operator {
         self.compact_where_worth_it();
     }
 
-    /// Takes the next element out of the queue; its bytes are the caller's to release.
-    fn leave(&mut self) -> Option<Leaving> {
+    /// Takes the next element out of the queue, or as many records of a group as are at most `max` and have at most
+    /// `max_bytes`, but at least one; their bytes are the caller's to release.
+    fn leave(&mut self, max: u32, max_bytes: u64) -> Option<Leaving> {
         if self.failed.is_some() {
             return None;
         }
-        let records = &self.records;
-        let leaving = match self.queue.pop(|slot| records[slot].is_done())? {
-            Ready::Record(slot) => self.leave_record(slot),
+        let ready = self.queue.peek(&self.groups)?;
+        match ready {
+            Ready::Group(slot) => Some(self.leave_group(slot, max, max_bytes)),
             Ready::Barrier(barrier) => {
+                self.queue.pop(ready, &mut self.groups);
                 self.queued_barriers -= 1;
                 self.counters.barriers_emitted += 1;
-                Leaving::Barrier(barrier.kind)
+                self.admit_backlog();
+                Some(Leaving::Barrier(barrier.kind))
             }
-        };
-        self.admit_backlog();
-        Some(leaving)
+        }
     }
 
     #[inline]
-    fn leave_record(&mut self, slot: Slot) -> Leaving {
-        let InFlightRecord { held, has_key, bytes, lookups, state, .. } = self.records[slot];
-        let RecordState::Done { outcome, find } = state else { unreachable!("only done records are ready") };
-        self.records.discard(slot);
-        let bytes = bytes as u64;
-        self.queued_bytes -= bytes;
-        if self.options.policy(outcome) == crate::Policy::Drop {
-            self.counters.dropped += 1;
-            self.batches.release(held.batch, 1);
-            self.finds.drop_find(find);
-            return Leaving::Dropped;
+    fn leave_group(&mut self, slot: Slot, max: u32, max_bytes: u64) -> Leaving {
+        let group = &mut self.groups[slot];
+        let mut count = group.len().min(max);
+        let mut bytes = group.bytes(count, &self.batches, &self.finds);
+        if count > 1 && bytes > max_bytes {
+            count = 1;
+            bytes = group.bytes(count, &self.batches, &self.finds);
         }
-        self.counters.emitted += 1;
-        Leaving::Record { held, has_key, outcome, find, attempts: lookups, bytes }
+        let Group { held, first, has_key, lookups: attempts, state, .. } = *group;
+        let GroupState::Done { outcome, find } = state else { unreachable!("only done records are ready") };
+        if count < group.len() {
+            group.skip_first(count);
+        } else {
+            self.queue.pop(Ready::Group(slot), &mut self.groups);
+            self.groups.discard(slot);
+        }
+        self.positions.free(first, count);
+        self.queued_records -= count as usize;
+        self.queued_bytes -= bytes;
+        self.admit_backlog();
+        if self.options.policy(outcome) == Policy::Drop {
+            self.counters.dropped += u64::from(count);
+            self.release(held, find, count);
+            return Leaving::Dropped(count);
+        }
+        self.counters.emitted += u64::from(count);
+        Leaving::Joined { held, count, has_key, outcome, find, attempts, bytes }
+    }
+
+    /// Lets go of what neighbours that have left came in, and of what was found for them.
+    fn release(&mut self, held: Held, find: Find, count: u32) {
+        self.batches.release(held.batch, count);
+        self.finds.drop_find(find, count);
     }
 }

@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::{InFlightRecord, Operator, RecordState, arrivals::Queued};
+use super::{Operator, arrivals::Queued};
 use crate::{
     EventTime, InFlight, Instant, Order, WaitsFor,
+    group::{Group, GroupState},
     queue::{Barrier, BarrierKind},
-    slots::Slot,
     snapshot::SavedElement,
 };
 
@@ -25,10 +25,12 @@ impl Operator {
         let mut views = Vec::new();
         for element in self.queued() {
             match element {
-                Queued::Record(slot, record) => {
-                    views.push(self.view_record(slot, record, held, now));
-                    open_records |= !record.is_done();
-                    held |= self.options.order == Order::Ordered && !record.is_done();
+                Queued::Group(group) => {
+                    for row in 0..group.len() {
+                        views.push(self.view_record(group, row, held, now));
+                        open_records |= !group.is_done();
+                        held |= self.options.order == Order::Ordered && !group.is_done();
+                    }
                 }
                 Queued::Barrier(barrier) => {
                     held |= open_records;
@@ -41,25 +43,27 @@ impl Operator {
         views
     }
 
-    fn view_record(&self, slot: Slot, record: &InFlightRecord, held: bool, now: Instant) -> InFlight {
-        let (waits_for, outcome) = match record.state {
-            RecordState::Blocked => (WaitsFor::Key, None),
-            RecordState::Running { .. } | RecordState::Sharing => (WaitsFor::Answer, None),
-            RecordState::Waiting => (WaitsFor::Retry, None),
-            RecordState::Done { outcome, .. } if held => (WaitsFor::Order, Some(outcome)),
-            RecordState::Done { outcome, .. } => (WaitsFor::Downstream, Some(outcome)),
+    #[inline(never)]
+    fn view_record(&self, group: &Group, row: u32, held: bool, now: Instant) -> InFlight {
+        let (waits_for, outcome) = match group.state {
+            GroupState::Blocked => (WaitsFor::Key, None),
+            GroupState::Running { .. } | GroupState::Sharing => (WaitsFor::Answer, None),
+            GroupState::Waiting => (WaitsFor::Retry, None),
+            GroupState::Done { outcome, .. } if held => (WaitsFor::Order, Some(outcome)),
+            GroupState::Done { outcome, .. } => (WaitsFor::Downstream, Some(outcome)),
         };
+        let place = group.held.after(row);
         InFlight {
-            id: (record.attempt > 0).then(|| self.records.id(slot)),
-            event_time: self.batches.event_time(record.held),
+            id: (group.attempt > 0).then(|| self.positions.id(group.first + row)),
+            event_time: self.batches.event_time(place),
             barrier: false,
-            key: self.batches.record(record.held).key,
+            key: self.batches.record(place).key,
             waits_for,
-            age: now.since(self.batches.accepted_at(record.held)),
-            attempts: record.attempt,
-            deadline: Some(record.deadline).filter(|&deadline| deadline != Instant::NEVER && !record.is_done()),
+            age: now.since(self.batches.accepted_at(place)),
+            attempts: group.attempt,
+            deadline: Some(group.deadline).filter(|&deadline| deadline != Instant::NEVER && !group.is_done()),
             outcome,
-            last_error: record.last_error.0.as_deref().cloned(),
+            last_error: group.last_error.0.as_deref().cloned(),
         }
     }
 }

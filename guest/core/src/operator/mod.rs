@@ -7,6 +7,7 @@ mod attempts;
 mod checkpoint;
 mod compaction;
 mod emission;
+mod fates;
 mod look;
 mod run;
 mod time;
@@ -15,16 +16,19 @@ use alloc::{boxed::Box, collections::VecDeque, string::String};
 
 use crate::{
     EventTime, Instant, LookupFailed, OperatorError, Options, Outcome, PushError, Record, Request, Stats,
-    batches::{Batches, Held},
+    batches::Batches,
     cache::Cache,
     columns::RequestBatchBuilder,
-    finds::{Find, Finds},
+    finds::Finds,
     flights::Flights,
+    group::Group,
     key_order::KeyOrder,
-    queue::{BarrierKind, Segment, StreamElementQueue},
+    links::{List, ListOf},
+    positions::Positions,
+    queue::{BarrierKind, StreamElementQueue},
     slots::{Slot, Slots},
     snapshot::SavedElement,
-    timers::{Deadlines, HasDeadline, Neighbours, Retries},
+    timers::Retries,
 };
 use run::Run;
 
@@ -49,11 +53,14 @@ pub enum PollState {
 #[derive(Debug, Clone)]
 pub struct Operator {
     options: Options,
-    records: Slots<InFlightRecord>,
+    groups: Slots<Group>,
+    positions: Positions,
+    /// Records in all groups.
+    queued_records: usize,
     /// What the records in flight came in, and what was found for them came in.
     batches: Batches,
     finds: Finds,
-    /// Records and barriers in flight, in the order in which they may leave.
+    /// Groups and barriers in flight, in the order in which they may leave.
     queue: StreamElementQueue,
     /// Restored elements that wait for room; nothing new is taken before them.
     backlog: VecDeque<SavedElement>,
@@ -62,12 +69,14 @@ pub struct Operator {
     requests_taken: usize,
     /// The records whose keys are to be written to `requests`.
     request_keys: Run,
-    deadlines: Deadlines,
+    /// Groups whose lookups run, in the order of their deadlines: there is one timeout for all, and instants never go
+    /// back.
+    deadlines: List,
     retries: Retries,
     keys: KeyOrder,
     cache: Option<Cache>,
     flights: Flights,
-    /// Records whose turn has come: their key is free.
+    /// Groups of one record whose turn has come: its key is free.
     to_start: VecDeque<Slot>,
     now: Instant,
     /// The place in the stream that the next element gets.
@@ -84,70 +93,9 @@ pub struct Operator {
     counters: Stats,
 }
 
-/// A record from its admission to its leaving.
-#[derive(Debug, Clone)]
-struct InFlightRecord {
-    held: Held,
-    has_key: bool,
-    /// Of the record, and of the rows found for it.
-    bytes: usize,
-    arrival: u64,
-    segment: Segment,
-    /// Of its newest attempt, shared ones included; 0 before the first.
-    attempt: u32,
-    /// Lookups made for it alone or for others too.
-    lookups: u32,
-    /// Its last attempt was a miss, so a cached miss is no news to it.
-    missed: bool,
-    /// [`Instant::NEVER`] before its first attempt, and where nothing times out.
-    deadline: Instant,
-    /// In the list of deadlines.
-    neighbours: Neighbours,
-    /// What the last failed attempt said.
-    last_error: LastError,
-    state: RecordState,
-}
-
-/// A text that few records have, in a pointer's bytes.
-#[derive(Debug, Clone, Default)]
-#[expect(clippy::box_collection, reason = "the text's own three words would count for each record")]
-struct LastError(Option<Box<String>>);
-
-/// What a record holds beside its key and payload is a promise: these, a place in the queue, and 16 bytes of its columns.
+/// Of a record in flight: where each has a fate of its own, this, ten bytes of its position, and 16 bytes of its columns.
 #[cfg(target_pointer_width = "32")]
-const _: () = assert!(Slots::<InFlightRecord>::PLACE <= 80);
-
-#[derive(Debug, Clone, Copy)]
-enum RecordState {
-    /// Key-ordered: an earlier record of its key is being looked up.
-    Blocked,
-    /// An attempt runs.
-    Running {
-        /// Which it makes for others too.
-        flight: Option<Slot>,
-    },
-    /// Another record's attempt for the same key runs.
-    Sharing,
-    /// The delay before the next attempt runs.
-    Waiting,
-    Done {
-        outcome: Outcome,
-        find: Find,
-    },
-}
-
-impl HasDeadline for InFlightRecord {
-    fn neighbours(&mut self) -> &mut Neighbours {
-        &mut self.neighbours
-    }
-}
-
-impl InFlightRecord {
-    #[inline]
-    fn is_done(&self) -> bool {
-        matches!(self.state, RecordState::Done { .. })
-    }
-}
+const _: () = assert!(Slots::<Group>::PLACE <= 80);
 
 impl Operator {
     /// An operator without elements.
@@ -162,14 +110,16 @@ impl Operator {
     fn new(options: Options, now: Instant) -> Self {
         Self {
             queue: StreamElementQueue::new(options.order),
-            records: Slots::new(),
+            groups: Slots::new(),
+            positions: Positions::default(),
+            queued_records: 0,
             batches: Batches::new(),
             finds: Finds::new(),
             backlog: VecDeque::new(),
             requests: RequestBatchBuilder::default(),
             requests_taken: 0,
             request_keys: Run::default(),
-            deadlines: Deadlines::default(),
+            deadlines: List::new(ListOf::Deadlines),
             retries: Retries::default(),
             keys: KeyOrder::new(),
             cache: options.cache.clone().map(Cache::new),
@@ -253,7 +203,7 @@ impl Operator {
     /// What to expect of the next [`Self::next_output`].
     #[must_use]
     pub fn poll_state(&self) -> PollState {
-        if self.failed.is_none() && self.queue.peek(|slot| self.records[slot].is_done()).is_some() {
+        if self.failed.is_none() && self.queue.peek(&self.groups).is_some() {
             PollState::Ready
         } else if self.input_ended && self.is_empty() {
             PollState::Drained
@@ -267,7 +217,6 @@ impl Operator {
     /// # Errors
     ///
     /// [`OperatorError::Spent`] once it failed.
-    #[inline]
     pub fn check(&self) -> Result<(), OperatorError> {
         match &self.failed {
             Some(failed) => Err(OperatorError::Spent(failed.clone())),
@@ -280,7 +229,7 @@ impl Operator {
     pub fn stats(&self) -> Stats {
         let backlog_records = self.backlog.iter().filter_map(SavedElement::record);
         Stats {
-            in_flight: (self.records.len() + backlog_records.clone().count()) as u64,
+            in_flight: (self.queued_records + backlog_records.clone().count()) as u64,
             barriers_in_flight: (self.queued_barriers + self.backlog.len() - backlog_records.clone().count()) as u64,
             lookups_in_flight: self.lookups_in_flight,
             backlog: self.backlog.len() as u64,
@@ -299,17 +248,17 @@ impl Operator {
     }
 
     fn is_empty(&self) -> bool {
-        self.records.len() == 0 && self.queued_barriers == 0 && self.backlog.is_empty()
+        self.queued_records == 0 && self.queued_barriers == 0 && self.backlog.is_empty()
     }
 
-    /// Fails for good: `slot`'s record ended as the policies do not allow.
+    /// Fails for good: the one record of `slot`'s group ended as the policies do not allow.
     fn fail(&mut self, slot: Slot, outcome: Outcome, message: String) -> OperatorError {
-        let record = &self.records[slot];
+        let group = &self.groups[slot];
         let failed = Box::new(LookupFailed {
-            id: self.records.id(slot),
-            key: self.batches.record(record.held).key,
+            id: self.positions.id(group.first),
+            key: self.batches.record(group.held).key,
             outcome,
-            attempts: record.attempt,
+            attempts: group.attempt,
             message,
         });
         self.take_requests();

@@ -20,13 +20,11 @@ pub(super) struct Run {
 }
 
 impl Run {
-    #[inline]
     pub(super) fn goes_on_with(&self, batch: Share, first: u32) -> bool {
         self.count > 0 && self.batch == batch && self.first + self.count == first
     }
 
     /// Adds rows for which the batch is held `users` times.
-    #[inline]
     pub(super) fn add(&mut self, batch: Share, first: u32, count: u32, users: u32) {
         if self.count == 0 {
             (self.batch, self.first) = (batch, first);

@@ -2,11 +2,9 @@
 
 use alloc::{format, string::String};
 
-use super::{Operator, RecordState};
+use super::Operator;
 use crate::{
-    Instant, OperatorError, Outcome,
-    slots::{Found, Slot},
-    time::nanos,
+    Instant, OperatorError, Outcome, group::GroupState, positions::Found, slots::Slot, time::nanos,
     timers::WaitingRetry,
 };
 
@@ -32,8 +30,8 @@ impl Operator {
                 }
                 (_, Some(retry)) => {
                     self.retries.take();
-                    if let Found::Here(slot) = self.records.find(retry.id)
-                        && self.now < self.records[slot].deadline
+                    if let Found::Here(slot, _) = self.positions.find(retry.id)
+                        && self.now < self.groups[slot].deadline
                     {
                         self.attempt(slot)?;
                         self.start_all()?;
@@ -55,28 +53,29 @@ impl Operator {
     }
 
     /// Takes `now` over, unless it lies in the past.
-    #[inline]
     pub(super) fn see(&mut self, now: Instant) {
         self.now = self.now.max(now);
     }
 
     fn next_deadline(&self) -> Option<(Instant, Slot)> {
-        let slot = self.deadlines.next()?;
-        Some((self.records[slot].deadline, slot))
+        let slot = self.deadlines.first()?;
+        Some((self.groups[slot].deadline, slot))
     }
 
     fn next_retry(&mut self) -> Option<WaitingRetry> {
-        let records = &self.records;
-        self.retries.next(|retry| match records.find(retry.id) {
-            Found::Here(slot) => {
-                let record = &records[slot];
-                matches!(record.state, RecordState::Waiting) && record.attempt == retry.after_attempt
+        let (groups, positions) = (&self.groups, &self.positions);
+        self.retries.next(|retry| match positions.find(retry.id) {
+            Found::Here(slot, _) => {
+                let group = &groups[slot];
+                matches!(group.state, GroupState::Waiting) && group.attempt == retry.after_attempt
             }
             Found::Gone | Found::Never => false,
         })
     }
 
+    /// Ends the lookup of the first record of `slot`'s group.
     fn time_out(&mut self, slot: Slot) -> Result<(), OperatorError> {
+        let slot = self.part(slot, self.groups[slot].first, 1);
         self.hand_over(slot);
         let message = self.timeout_message(slot);
         let row = self.finds.keep_message(&message);
@@ -85,8 +84,7 @@ impl Operator {
 
     fn timeout_message(&self, slot: Slot) -> String {
         let timeout = nanos(self.options.timeout.unwrap_or_default()) / 1_000_000;
-        let record = &self.records[slot];
-        match &record.last_error.0 {
+        match &self.groups[slot].last_error.0 {
             Some(error) => format!("no answer within {timeout} ms; the last attempt was {error}"),
             None => format!("no answer within {timeout} ms"),
         }

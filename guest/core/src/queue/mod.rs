@@ -3,7 +3,11 @@
 mod ordered;
 mod segments;
 
-use crate::{EventTime, Instant, Order, slots::Slot};
+use crate::{
+    EventTime, Instant, Order,
+    group::Group,
+    slots::{Slot, Slots},
+};
 use ordered::OrderedQueue;
 use segments::SegmentedQueue;
 
@@ -26,7 +30,7 @@ pub(crate) enum BarrierKind {
 /// The next element to leave.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ready {
-    Record(Slot),
+    Group(Slot),
     Barrier(Barrier),
 }
 
@@ -35,7 +39,7 @@ pub(crate) enum Ready {
 /// Numbers of segments start anew after the last one: far fewer are in flight at once.
 pub(crate) type Segment = u32;
 
-/// Elements in flight, as slots of their records and as barriers.
+/// Elements in flight, as groups of records and as barriers.
 #[derive(Debug, Clone)]
 pub(crate) enum StreamElementQueue {
     Ordered(OrderedQueue),
@@ -45,20 +49,23 @@ pub(crate) enum StreamElementQueue {
 impl StreamElementQueue {
     pub(crate) fn new(order: Order) -> Self {
         match order {
-            Order::Ordered => Self::Ordered(OrderedQueue::default()),
+            Order::Ordered => Self::Ordered(OrderedQueue::new()),
             Order::Unordered | Order::KeyOrdered => Self::Segmented(SegmentedQueue::default()),
         }
     }
 
-    /// Appends a record; its segment is needed again when it is done.
-    #[inline]
-    pub(crate) fn push_record(&mut self, slot: Slot) -> Segment {
+    /// Appends a group; its segment is needed again when it is done.
+    pub(crate) fn push_group(&mut self, slot: Slot, groups: &mut Slots<Group>) {
         match self {
-            Self::Ordered(queue) => {
-                queue.push_record(slot);
-                0
-            }
-            Self::Segmented(queue) => queue.push_record(),
+            Self::Ordered(queue) => queue.push_group(slot, groups),
+            Self::Segmented(queue) => groups[slot].segment = queue.push_records(groups[slot].len()),
+        }
+    }
+
+    /// A group whose records were the first of another's.
+    pub(crate) fn group_split(&mut self, slot: Slot, rest: Slot, groups: &mut Slots<Group>) {
+        if let Self::Ordered(queue) = self {
+            queue.group_split(slot, rest, groups);
         }
     }
 
@@ -69,29 +76,26 @@ impl StreamElementQueue {
         }
     }
 
-    /// Notes that a record is done. Call it once a record.
-    #[inline]
-    pub(crate) fn record_done(&mut self, slot: Slot, segment: Segment) {
+    /// Notes that a group is done. Call it once a group.
+    pub(crate) fn group_done(&mut self, slot: Slot, group: &Group) {
         if let Self::Segmented(queue) = self {
-            queue.record_done(slot, segment);
+            queue.group_done(slot, group);
         }
     }
 
-    /// The element that [`Self::pop`] would give.
-    #[inline]
-    pub(crate) fn peek(&self, is_done: impl Fn(Slot) -> bool) -> Option<Ready> {
+    /// The element that leaves next, if one is ready; of a group it is the first record.
+    pub(crate) fn peek(&self, groups: &Slots<Group>) -> Option<Ready> {
         match self {
-            Self::Ordered(queue) => queue.peek(is_done),
+            Self::Ordered(queue) => queue.peek(groups),
             Self::Segmented(queue) => queue.peek(),
         }
     }
 
-    /// Takes the next element out, if one is ready.
-    #[inline]
-    pub(crate) fn pop(&mut self, is_done: impl Fn(Slot) -> bool) -> Option<Ready> {
+    /// Takes out what [`Self::peek`] gave, of a group all records.
+    pub(crate) fn pop(&mut self, ready: Ready, groups: &mut Slots<Group>) {
         match self {
-            Self::Ordered(queue) => queue.pop(is_done),
-            Self::Segmented(queue) => queue.pop(),
+            Self::Ordered(queue) => queue.pop(ready, groups),
+            Self::Segmented(queue) => queue.pop(ready),
         }
     }
 

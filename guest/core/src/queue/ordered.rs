@@ -3,45 +3,50 @@
 use alloc::collections::VecDeque;
 
 use super::{Barrier, Ready};
-use crate::slots::Slot;
+use crate::{
+    group::Group,
+    links::{List, ListOf},
+    slots::{Slot, Slots},
+};
 
-/// Stands for a barrier where slots stand for records.
-const BARRIER: Slot = Slot::MAX;
-
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct OrderedQueue {
-    elements: VecDeque<Slot>,
+    groups: List,
+    /// Their places among the groups are told by when they arrived.
     barriers: VecDeque<Barrier>,
 }
 
 impl OrderedQueue {
-    #[inline]
-    pub(super) fn push_record(&mut self, slot: Slot) {
-        self.elements.push_back(slot);
+    pub(super) fn new() -> Self {
+        Self { groups: List::new(ListOf::Order), barriers: VecDeque::new() }
+    }
+
+    pub(super) fn push_group(&mut self, slot: Slot, groups: &mut Slots<Group>) {
+        self.groups.push(slot, groups);
+    }
+
+    pub(super) fn group_split(&mut self, slot: Slot, rest: Slot, groups: &mut Slots<Group>) {
+        self.groups.push_before(slot, rest, groups);
     }
 
     pub(super) fn push_barrier(&mut self, barrier: Barrier) {
-        self.elements.push_back(BARRIER);
         self.barriers.push_back(barrier);
     }
 
-    #[inline]
-    pub(super) fn peek(&self, is_done: impl Fn(Slot) -> bool) -> Option<Ready> {
-        match *self.elements.front()? {
-            BARRIER => self.barriers.front().copied().map(Ready::Barrier),
-            slot if is_done(slot) => Some(Ready::Record(slot)),
-            _ => None,
+    pub(super) fn peek(&self, groups: &Slots<Group>) -> Option<Ready> {
+        let Some(slot) = self.groups.first() else { return self.barriers.front().copied().map(Ready::Barrier) };
+        let group = &groups[slot];
+        match self.barriers.front() {
+            Some(barrier) if barrier.arrival < group.arrival => Some(Ready::Barrier(*barrier)),
+            _ => group.is_done().then_some(Ready::Group(slot)),
         }
     }
 
-    #[inline]
-    pub(super) fn pop(&mut self, is_done: impl Fn(Slot) -> bool) -> Option<Ready> {
-        let ready = self.peek(is_done)?;
-        self.elements.pop_front();
-        if matches!(ready, Ready::Barrier(_)) {
-            self.barriers.pop_front();
+    pub(super) fn pop(&mut self, ready: Ready, groups: &mut Slots<Group>) {
+        match ready {
+            Ready::Group(slot) => self.groups.remove(slot, groups),
+            Ready::Barrier(_) => drop(self.barriers.pop_front()),
         }
-        Some(ready)
     }
 
     pub(super) fn each_barrier(&self, show: &mut dyn FnMut(&Barrier)) {

@@ -7,7 +7,7 @@
 use alloc::collections::VecDeque;
 
 use super::{Barrier, Ready, Segment};
-use crate::slots::Slot;
+use crate::{group::Group, slots::Slot};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SegmentedQueue {
@@ -20,20 +20,20 @@ pub(crate) struct SegmentedQueue {
 #[derive(Debug, Clone, Default)]
 struct Run {
     /// Records that are not done.
-    open: usize,
-    /// Records that are, in the order in which they were.
+    open: u32,
+    /// Groups that are, in the order in which they were.
     done: VecDeque<Slot>,
     /// Behind all of the records.
     barriers: VecDeque<Barrier>,
 }
 
 impl SegmentedQueue {
-    pub(super) fn push_record(&mut self) -> Segment {
+    pub(super) fn push_records(&mut self, count: u32) -> Segment {
         if self.segments.back().is_none_or(|run| !run.barriers.is_empty()) {
             self.segments.push_back(Run::default());
         }
         let last = self.segments.len() - 1;
-        self.segments[last].open += 1;
+        self.segments[last].open += count;
         self.first.wrapping_add(last as Segment)
     }
 
@@ -45,27 +45,25 @@ impl SegmentedQueue {
         self.segments[last].barriers.push_back(barrier);
     }
 
-    pub(super) fn record_done(&mut self, slot: Slot, segment: Segment) {
-        let run = &mut self.segments[segment.wrapping_sub(self.first) as usize];
-        run.open -= 1;
+    pub(super) fn group_done(&mut self, slot: Slot, group: &Group) {
+        let run = &mut self.segments[group.segment.wrapping_sub(self.first) as usize];
+        run.open -= group.len();
         run.done.push_back(slot);
     }
 
-    #[inline]
     pub(super) fn peek(&self) -> Option<Ready> {
         let run = self.segments.front()?;
         match (run.done.front(), run.open) {
-            (Some(&slot), _) => Some(Ready::Record(slot)),
+            (Some(&slot), _) => Some(Ready::Group(slot)),
             (None, 0) => run.barriers.front().copied().map(Ready::Barrier),
             (None, _) => None,
         }
     }
 
-    pub(super) fn pop(&mut self) -> Option<Ready> {
-        let ready = self.peek()?;
+    pub(super) fn pop(&mut self, ready: Ready) {
         let run = &mut self.segments[0];
         match ready {
-            Ready::Record(_) => drop(run.done.pop_front()),
+            Ready::Group(_) => drop(run.done.pop_front()),
             Ready::Barrier(_) => {
                 run.barriers.pop_front();
                 if run.barriers.is_empty() && self.segments.len() > 1 {
@@ -74,7 +72,6 @@ impl SegmentedQueue {
                 }
             }
         }
-        Some(ready)
     }
 
     pub(super) fn each_barrier(&self, show: &mut dyn FnMut(&Barrier)) {

@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &Arguments, options: &Options, records: u64) -> any
             }
         }
         let answers = lookups.answers(&operator.take_requests().build(), now);
-        operator.complete_all(&answers.build(), now)?;
+        operator.complete_all(answers.build(), now)?;
         operator.advance(now)?;
         let mut outputs = OutputBatchBuilder::default();
         operator.next_outputs(&mut outputs, usize::MAX, usize::MAX);
