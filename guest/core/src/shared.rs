@@ -61,6 +61,15 @@ impl<T> Shared<T> {
         }
     }
 
+    /// The value, where these are all of its users; they let go of it then.
+    pub(crate) fn take_from_all(&mut self, share: Share, users: u32) -> Option<T> {
+        let all = self.kept(share).users;
+        let kept = self.values[share as usize].take_if(|_| all == users)?;
+        self.bytes -= kept.bytes;
+        self.free.push(share);
+        Some(*kept.value)
+    }
+
     fn kept(&mut self, share: Share) -> &mut Kept<T> {
         self.values[share as usize].as_mut().expect("it has users")
     }
@@ -92,5 +101,8 @@ mod tests {
         shared.release(first, 1);
         assert_eq!(shared.bytes(), 4);
         assert_eq!(shared.insert('c', 1), first, "a free place is used again");
+        shared.keep(first, 1);
+        assert_eq!((shared.take_from_all(first, 1), shared.bytes()), (None, 5));
+        assert_eq!((shared.take_from_all(first, 2), shared.bytes()), (Some('c'), 4));
     }
 }

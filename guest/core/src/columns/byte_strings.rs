@@ -109,6 +109,13 @@ impl ByteStrings {
     }
 }
 
+impl From<ByteStrings> for ByteStringsBuilder {
+    /// Copies nothing where nobody else has the bytes.
+    fn from(strings: ByteStrings) -> Self {
+        Self { ends: strings.ends, bytes: strings.bytes.into() }
+    }
+}
+
 /// A [`ByteStrings`] that grows.
 #[derive(Debug, Clone, Default)]
 pub struct ByteStringsBuilder {

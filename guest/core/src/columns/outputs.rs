@@ -218,10 +218,9 @@ impl OutputBatchBuilder {
         }
     }
 
-    /// Makes place for so many elements more.
+    /// Makes place for so many elements more, but for what may come with a whole batch.
     pub(crate) fn reserve(&mut self, elements: usize) {
         self.kinds.reserve(elements);
-        self.event_times.reserve(elements);
         self.attempts.reserve(elements);
         self.row_counts.reserve(elements);
     }

@@ -131,6 +131,13 @@ impl RecordBatch {
         &self.keys
     }
 
+    /// Has event times, keys and payloads of all records leave as they are, in front of all others.
+    pub(crate) fn leave_whole(self, outputs: &mut OutputBatchBuilder) {
+        outputs.event_times = self.event_times;
+        outputs.keys = self.keys.into();
+        outputs.payloads = self.payloads.into();
+    }
+
     /// Appends event times, keys and payloads of `count` records, from `first` on.
     pub(crate) fn write_run(&self, first: usize, count: usize, outputs: &mut OutputBatchBuilder) {
         outputs.event_times.extend_from_slice(&self.event_times[first..first + count]);

@@ -3,7 +3,7 @@
 use core::mem::take;
 
 use crate::{
-    batches::{Batches, Held, Records},
+    batches::{Batches, Held, Records, Source},
     columns::{ByteStringsBuilder, OutputBatchBuilder},
     finds::Finds,
     shared::Share,
@@ -33,11 +33,18 @@ impl Run {
         self.users += users;
     }
 
-    /// Writes event times, keys and payloads of records, and lets them go.
+    /// Writes event times, keys and payloads of records, and lets them go. A batch that leaves whole is not copied.
     pub(super) fn write_records(&mut self, batches: &mut Batches, outputs: &mut OutputBatchBuilder) {
         let Self { batch, first, count, users } = take(self);
         if count == 0 {
             return;
+        }
+        if outputs.event_times.is_empty()
+            && let Records::Batch(records) = &batches[batch].records
+            && records.len() == count as usize
+            && let Some(Source { records: Records::Batch(records), .. }) = batches.take_from_all(batch, users)
+        {
+            return records.leave_whole(outputs);
         }
         match &batches[batch].records {
             Records::One(record) => {
@@ -73,10 +80,17 @@ impl Run {
         batches.release(batch, users);
     }
 
-    /// Writes what was found, and lets it go.
+    /// Writes what was found, and lets it go; a batch of it that leaves whole is not copied.
     pub(super) fn write_rows(&mut self, finds: &mut Finds, rows: &mut ByteStringsBuilder) {
         let Self { batch, first, count, users } = take(self);
         if count == 0 {
+            return;
+        }
+        if rows.is_empty()
+            && finds[batch].len() == count as usize
+            && let Some(found) = finds.take_from_all(batch, users)
+        {
+            *rows = found.into();
             return;
         }
         rows.push_run(&finds[batch], first as usize, count as usize);
