@@ -57,6 +57,31 @@ async fn each_record_ends_in_exactly_one_outcome() {
 }
 
 #[tokio::test]
+async fn a_wait_for_outputs_that_is_given_up_loses_none() {
+    let provider = lookup::from_fn(async |key| {
+        tokio::time::sleep(Duration::from_millis(u64::from(key[key.len() - 1] % 4))).await;
+        Ok(Rows::One(key))
+    });
+    let options = Options { capacity: 20.try_into().unwrap(), ..Options::default() };
+    let mut joined = Driver::new(&options, provider).unwrap().enrich(records(500));
+    let (mut given_up, mut payloads) = (0, Vec::new());
+    loop {
+        let outputs = tokio::select! {
+            biased;
+            outputs = joined.next_batch() => outputs.unwrap(),
+            () = tokio::task::yield_now() => {
+                given_up += 1;
+                continue;
+            }
+        };
+        let Some(outputs) = outputs else { break };
+        payloads.extend(outputs.joined().map(|joined| String::from_utf8_lossy(joined.payload).into_owned()));
+    }
+    assert!(given_up > 0);
+    assert_eq!(payloads, (0..500).map(|number| format!("payload {number}")).collect::<Vec<_>>());
+}
+
+#[tokio::test]
 async fn watermarks_and_statuses_keep_their_places() {
     let provider = lookup::from_fn(async |key| {
         tokio::time::sleep(Duration::from_millis(if key == "slow" { 30 } else { 1 })).await;

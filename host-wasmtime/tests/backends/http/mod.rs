@@ -200,6 +200,9 @@ async fn each_phase_has_its_timeout() {
     let slow = open(&service.url("/slow/{key}#header-timeout=100ms"), &by_address(1)).await;
     let error = find(&slow, &text("a")).await.unwrap_err();
     assert!(error.contains("the server did not begin its answer within 100ms"), "{error}");
+    let endless = open(&service.url("/endless/{key}#body-timeout=100ms"), &by_address(1)).await;
+    let error = find(&endless, &text("a")).await.unwrap_err();
+    assert!(error.contains("the answer did not end within 100ms"), "{error}");
     // Nobody answers there, so that connecting takes as long as it may.
     let nowhere = open("http://192.0.2.1/{key}#connect-timeout=100ms", &by_address(1)).await;
     let begin = std::time::Instant::now();

@@ -66,6 +66,7 @@ pub(super) async fn serve(port: u16, seen: Arc<Seen>) -> (u16, Arc<Seen>, tokio:
         .route("/shape/{key}", get(shape))
         .route("/busy/{key}", get(busy))
         .route("/large/{key}", get(large))
+        .route("/endless/{key}", get(endless))
         .route("/echo/{key}", any(echo))
         .route("/redirect/{key}", get(redirect))
         .with_state(seen.clone());
@@ -151,6 +152,13 @@ async fn shape(Path(key): Path<String>) -> Response {
 async fn large(Path(key): Path<usize>) -> Response {
     let parts = futures::stream::iter((0..key / 1000).map(|_| Ok::<_, std::io::Error>(vec![b' '; 1000])));
     axum::body::Body::from_stream(parts).into_response()
+}
+
+/// An answer that begins and does not end.
+async fn endless() -> Response {
+    use futures::StreamExt;
+    let part = futures::stream::iter([Ok::<_, std::io::Error>(vec![b'{'])]);
+    axum::body::Body::from_stream(part.chain(futures::stream::pending())).into_response()
 }
 
 async fn echo(request: Request) -> Response {
