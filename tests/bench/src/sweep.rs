@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::Parser;
 use plotters::prelude::*;
 
@@ -99,6 +100,8 @@ struct One {
 
 /// Measures, prints each figure, and writes the plots.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let out = &arguments.out;
+    std::fs::create_dir_all(out).with_context(|| format!("--out {}: the folder cannot be made", out.display()))?;
     println!("| setting | value | what | CPU us a record |");
     println!("|---|---|---|---|");
     for sweep in &SWEEPS {
@@ -113,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
                 println!("| {} | {value} | {name} | {cost:.4} |", sweep.axis);
             }
         }
-        sweep.draw(&arguments.out.join(sweep.file), &lines)?;
+        sweep.draw(&out.join(sweep.file), &lines)?;
     }
     Ok(())
 }
