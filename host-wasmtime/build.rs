@@ -41,8 +41,8 @@ fn build_component(workspace: &Path) -> Result<PathBuf, String> {
     let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
     // No path of the building machine gets into the component, so that equal sources give equal bytes.
     let flags = [
-        // A seventh smaller, and slower by some hundredths: the operator's cold parts are not copied
-        // into each place that calls them.
+        // The operator's parts are not copied into each place that calls them: most of them run once for a
+        // group of records.
         "-Cllvm-args=-inline-threshold=25".to_owned(),
         remap(&format!("{}/registry/src", cargo_home.unwrap_or_default()), "crates"),
         remap(&workspace.canonicalize().map_err(|error| error.to_string())?.display().to_string(), "lookaside"),

@@ -6,7 +6,7 @@ use crate::{
     Instant, Outcome,
     batches::{Batches, Held},
     finds::{Find, Finds},
-    links::{Linked, Links, ListOf},
+    links::{Links, ListOf},
     positions::Position,
     queue::Segment,
     slots::Slot,
@@ -67,17 +67,15 @@ pub(crate) enum GroupState {
     Done { outcome: Outcome, find: Find },
 }
 
-impl Linked for Group {
-    #[inline]
-    fn links(&mut self, list: ListOf) -> &mut Links {
+impl Group {
+    /// Its neighbours in a list.
+    pub(crate) fn links(&mut self, list: ListOf) -> &mut Links {
         match list {
             ListOf::Deadlines => &mut self.deadline_links,
             ListOf::Order => &mut self.order_links,
         }
     }
-}
 
-impl Group {
     /// How many records it has.
     #[inline]
     pub(crate) fn len(&self) -> u32 {

@@ -1,6 +1,9 @@
 //! Lists through the groups in flight: each can be taken out wherever it is, and one put in before another.
 
-use crate::slots::{Slot, Slots};
+use crate::{
+    group::Group,
+    slots::{Slot, Slots},
+};
 
 /// Stands for no group, where a place is worth its bytes.
 const NONE: Slot = Slot::MAX;
@@ -27,11 +30,6 @@ pub(crate) enum ListOf {
     Order,
 }
 
-/// What has a place in lists.
-pub(crate) trait Linked {
-    fn links(&mut self, list: ListOf) -> &mut Links;
-}
-
 /// The ends of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct List {
@@ -46,7 +44,7 @@ impl List {
     }
 
     /// Appends a group.
-    pub(crate) fn push<T: Linked>(&mut self, slot: Slot, groups: &mut Slots<T>) {
+    pub(crate) fn push(&mut self, slot: Slot, groups: &mut Slots<Group>) {
         *groups[slot].links(self.of) = Links { earlier: self.last, later: NONE };
         match self.last {
             NONE => self.first = slot,
@@ -56,7 +54,7 @@ impl List {
     }
 
     /// Puts a group in before another.
-    pub(crate) fn push_before<T: Linked>(&mut self, slot: Slot, later: Slot, groups: &mut Slots<T>) {
+    pub(crate) fn push_before(&mut self, slot: Slot, later: Slot, groups: &mut Slots<Group>) {
         let earlier = core::mem::replace(&mut groups[later].links(self.of).earlier, slot);
         *groups[slot].links(self.of) = Links { earlier, later };
         match earlier {
@@ -66,7 +64,7 @@ impl List {
     }
 
     /// Takes a group out that is in the list.
-    pub(crate) fn remove<T: Linked>(&mut self, slot: Slot, groups: &mut Slots<T>) {
+    pub(crate) fn remove(&mut self, slot: Slot, groups: &mut Slots<Group>) {
         let Links { earlier, later } = *groups[slot].links(self.of);
         match earlier {
             NONE => self.first = later,
