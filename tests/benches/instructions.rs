@@ -98,7 +98,7 @@ fn complete((mut operator, answer): (Operator, Answer)) -> Operator {
 #[bench::key_ordered_1_000_000(Order::KeyOrdered, 1_000_000)]
 fn poll(mut operator: Operator) -> (Operator, Option<Element>) {
     operator.advance(Instant(2_000_000)).expect("nothing fails");
-    let element = operator.next_output();
+    let element = operator.next_output().expect("nothing fails");
     black_box(operator.wake_at());
     (operator, element)
 }
@@ -165,7 +165,7 @@ fn complete_batch((mut operator, answers): (Operator, CompletionBatch)) -> Opera
 fn poll_batch(mut operator: Operator) -> (Operator, OutputBatchBuilder) {
     operator.advance(Instant(2)).expect("nothing fails");
     let mut outputs = OutputBatchBuilder::default();
-    operator.next_outputs(&mut outputs, usize::MAX, usize::MAX);
+    operator.next_outputs(&mut outputs, usize::MAX, usize::MAX).expect("nothing fails");
     assert_eq!(outputs.len(), BATCH as usize);
     black_box(operator.wake_at());
     (operator, outputs)

@@ -104,7 +104,7 @@ impl World {
             Move::Fail(which) => self.answer(which, Err(LookupError::new(FailureKind::Unavailable, "down"))),
             Move::Wake => self.now = self.operator.wake_at().expect("there is a timer").max(self.now),
             Move::Poll => {
-                let element = self.operator.next_output();
+                let element = self.operator.next_output().expect("nothing fails");
                 let (model, _) = self.model.poll(1, self.now).expect("nothing fails");
                 let element: Vec<Element> =
                     element.into_iter().filter(|element| *element != Element::Dropped).collect();

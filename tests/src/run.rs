@@ -250,20 +250,11 @@ impl Run {
         loop {
             let next = self.host.wake_at().filter(|&at| at <= target).unwrap_or(target);
             self.now = next.max(self.now);
-            let polled = self.host.poll(0, self.now);
-            if polled.is_ok() {
-                self.note_starts();
-            }
-            if let Err(refusal) = polled {
-                came = refused(&refusal);
-                if let Refusal::Failed(failed) = &refusal
-                    && failed.outcome == Outcome::TimedOut
-                {
-                    came.timeouts = failed.key.iter().map(|key| text(key)).collect();
-                }
+            if let Err(refusal) = self.host.poll(0, self.now) {
                 self.now = target;
-                return came;
+                return refused(&refusal);
             }
+            self.note_starts();
             if next == target {
                 break;
             }

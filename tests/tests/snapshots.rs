@@ -20,7 +20,7 @@ fn elements(name: &str, order: Order) -> Vec<String> {
                 .complete(Answer::rows(&request, Rows::from("row"), Instant(0)), Instant(0))
                 .expect("nothing fails");
         }
-        let Some(element) = operator.next_output() else { return shown };
+        let Some(element) = operator.next_output().unwrap() else { return shown };
         shown.push(match element {
             Element::Joined(joined) => {
                 let time = if joined.record.event_time == EventTime::NONE {

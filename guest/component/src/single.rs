@@ -55,12 +55,15 @@ impl Guest for Component {
         instance::with(|operator| {
             provider::take(operator, now)?;
             let mut outputs = Vec::new();
-            for _ in 0..max {
-                let Some(element) = operator.next_output() else { break };
+            for taken in 0..max {
+                // What was taken goes first; the next call tells the failure.
+                if taken > 0 && operator.fails_next() {
+                    break;
+                }
+                let Some(element) = operator.next_output().map_err(operator_error)? else { break };
                 outputs.extend(output(element));
             }
             provider::start(operator, now);
-            operator.check().map_err(operator_error)?;
             let wake_at = operator.wake_at().map(|at| at.0);
             Ok(Poll { outputs, state: poll_state(operator), wake_at, room: operator.room() })
         })

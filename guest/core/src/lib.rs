@@ -16,7 +16,7 @@
 //! let request = operator.next_request().expect("a push starts its lookup");
 //! operator.complete(Answer::rows(&request, Rows::from("Los Angeles"), Instant(5)), Instant(5))?;
 //!
-//! let Some(Element::Joined(joined)) = operator.next_output() else { panic!("it is done") };
+//! let Some(Element::Joined(joined)) = operator.next_output()? else { panic!("it is done") };
 //! assert_eq!(joined.rows, Rows::from("Los Angeles"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -160,7 +160,10 @@ impl Pair {
     /// Carries a step out in both; false once they have failed.
     fn carry_out(&mut self, step: &Step) -> bool {
         let goes_on = match step {
-            Step::Push(records) => self.push(records),
+            Step::Push(records) => {
+                self.push(records);
+                true
+            }
             Step::Watermark => {
                 let time = EventTime(self.pushed as i64);
                 let taken = self.in_batches.push_watermark(time, self.now);
@@ -172,8 +175,14 @@ impl Pair {
                 assert_eq!(taken.is_ok(), self.one_by_one.push_idle(*idle, self.now).is_ok());
                 true
             }
-            Step::Answer { first, ends, backwards } => self.answer(*first, ends, *backwards),
-            Step::AnswerAgain(which) => self.answer_again(*which),
+            Step::Answer { first, ends, backwards } => {
+                self.answer(*first, ends, *backwards);
+                true
+            }
+            Step::AnswerAgain(which) => {
+                self.answer_again(*which);
+                true
+            }
             Step::Wait(millis) => {
                 self.now = Instant(self.now.0 + millis * MS);
                 let advanced = self.in_batches.advance(self.now).map_err(|error| error.to_string());
@@ -184,10 +193,7 @@ impl Pair {
                 self.now = Instant(self.now.0 + millis * MS);
                 true
             }
-            Step::Poll { max, max_bytes } => {
-                self.poll(*max, *max_bytes);
-                true
-            }
+            Step::Poll { max, max_bytes } => self.poll(*max, *max_bytes),
             Step::Restore => {
                 self.restore();
                 true
@@ -202,7 +208,7 @@ impl Pair {
         goes_on && self.compare()
     }
 
-    fn push(&mut self, records: &[Special]) -> bool {
+    fn push(&mut self, records: &[Special]) {
         let mut batch = RecordBatchBuilder::default();
         let mut singles = Vec::new();
         for (number, special) in (self.pushed..).zip(records) {
@@ -224,31 +230,22 @@ impl Pair {
             singles.push(record);
         }
         let mut alone = 0;
-        let mut failure = None;
         for record in singles {
             match self.one_by_one.push_record(record, self.now) {
                 Ok(()) => alone += 1,
                 Err(PushError::Full(_) | PushError::AfterEnd) => break,
-                Err(error) => {
-                    failure = Some(error.to_string());
-                    break;
-                }
+                Err(error) => panic!("{error}"),
             }
         }
-        match (self.in_batches.push_records(batch.build(), self.now), failure) {
-            (Ok(taken), None) => assert_eq!(taken, alone),
-            (Err(PushError::AfterEnd), None) => assert_eq!(alone, 0),
-            (Err(error), Some(failure)) => {
-                assert_eq!(error.to_string(), failure);
-                return false;
-            }
-            (taken, failure) => panic!("{taken:?} and {failure:?}"),
+        match self.in_batches.push_records(batch.build(), self.now) {
+            Ok(taken) => assert_eq!(taken, alone),
+            Err(PushError::AfterEnd) => assert_eq!(alone, 0),
+            Err(error) => panic!("{error}"),
         }
         self.pushed += alone as u64;
-        true
     }
 
-    fn answer(&mut self, first: usize, ends: &[End], backwards: bool) -> bool {
+    fn answer(&mut self, first: usize, ends: &[End], backwards: bool) {
         let first = first.min(self.running.len());
         let last = (first + ends.len()).min(self.running.len());
         let mut answered: Vec<Attempt> = self.running.drain(first..last).collect();
@@ -271,16 +268,16 @@ impl Pair {
         });
         let answers: Vec<_> = answers.collect();
         self.ended.extend(answered);
-        self.hand_over(&answers)
+        self.hand_over(&answers);
     }
 
-    fn answer_again(&mut self, which: usize) -> bool {
-        let Some(&attempt) = self.ended.get(which) else { return true };
+    fn answer_again(&mut self, which: usize) {
+        let Some(&attempt) = self.ended.get(which) else { return };
         let next = Attempt { attempt: attempt.attempt + 5, ..attempt };
-        self.hand_over(&[(attempt, self.now, Ok(Rows::from("late"))), (next, self.now, Ok(Rows::from("never asked")))])
+        self.hand_over(&[(attempt, self.now, Ok(Rows::from("late"))), (next, self.now, Ok(Rows::from("never asked")))]);
     }
 
-    fn hand_over(&mut self, answers: &[(Attempt, Instant, Result<Rows, LookupError>)]) -> bool {
+    fn hand_over(&mut self, answers: &[(Attempt, Instant, Result<Rows, LookupError>)]) {
         let answer = |id, attempt: &Attempt, arrival: &Instant, result: &Result<Rows, LookupError>| Answer {
             id,
             attempt: attempt.attempt,
@@ -288,26 +285,30 @@ impl Pair {
             result: result.clone(),
         };
         let mut batch = CompletionBatchBuilder::default();
-        let mut alone = Ok(());
         for (attempt, arrival, result) in answers {
             batch.push(&answer(attempt.in_batches, attempt, arrival, result));
-            if alone.is_ok() {
-                let answer = answer(attempt.one_by_one, attempt, arrival, result);
-                alone = self.one_by_one.complete(answer, self.now).map(drop).map_err(|error| error.to_string());
-            }
+            self.one_by_one.complete(answer(attempt.one_by_one, attempt, arrival, result), self.now).unwrap();
         }
-        let together = self.in_batches.complete_all(batch.build(), self.now).map_err(|error| error.to_string());
-        assert_eq!(together, alone);
-        together.is_ok()
+        self.in_batches.complete_all(batch.build(), self.now).unwrap();
     }
 
-    fn poll(&mut self, max: usize, max_bytes: usize) {
+    fn poll(&mut self, max: usize, max_bytes: usize) -> bool {
         let mut columns = OutputBatchBuilder::default();
-        self.in_batches.next_outputs(&mut columns, max, max_bytes);
+        let together = self.in_batches.next_outputs(&mut columns, max, max_bytes).map_err(|error| error.to_string());
         let mut elements = Vec::new();
         let mut bytes = 0;
-        for _ in 0..max {
-            let Some(element) = self.one_by_one.next_output() else { break };
+        for taken in 0..max {
+            if taken > 0 && self.one_by_one.fails_next() {
+                break;
+            }
+            let element = match self.one_by_one.next_output() {
+                Ok(Some(element)) => element,
+                Ok(None) => break,
+                Err(error) => {
+                    assert_eq!(together, Err(error.to_string()));
+                    return false;
+                }
+            };
             if let Element::Joined(joined) = &element {
                 let record = &joined.record;
                 let order_key = record.order_key.as_ref().map_or(0, |key| key.len());
@@ -327,8 +328,10 @@ impl Pair {
                 break;
             }
         }
+        assert_eq!(together, Ok(()));
         let together: Vec<Element> = columns.build().iter().collect();
         assert_eq!(together, elements);
+        true
     }
 
     fn restore(&mut self) {

@@ -37,6 +37,7 @@ import org.apache.flink.table.runtime.operators.TableKeyedAsyncWaitOperatorFacto
  *
  * <p>The pull model maps so: answers go to the result future, and Flink's mails run at `poll`, or at once with retries
  * and in key-ordered mode, where attempts start in mails. A push at a full queue is not made, since Flink would block.
+ * A failure is there at once in Flink's environment; here it counts at the first poll that gives nothing else.
  * Words of answers, gauges and key-ordered snapshots can't be seen in Flink and are not compared: `ANY`.
  */
 final class FlinkOperator {
@@ -163,7 +164,7 @@ final class FlinkOperator {
     private String poll(String[] words) throws Exception {
         if (words.length == 1) {
             runMails();
-            return outputs();
+            return outputs() + (failure() == null ? "" : " more");
         }
         int max = Integer.parseInt(words[1].substring("max=".length()));
         int before = queue().size();

@@ -67,8 +67,8 @@ impl Host for Native {
     fn poll(&mut self, max: u32, now: Instant) -> Result<(Vec<Element>, PollState), Refusal> {
         self.operator.advance(now).map_err(refusal)?;
         let mut elements = Vec::new();
-        for _ in 0..max {
-            let Some(element) = self.operator.next_output() else { break };
+        while elements.len() < max as usize && (elements.is_empty() || !self.operator.fails_next()) {
+            let Some(element) = self.operator.next_output().map_err(refusal)? else { break };
             elements.push(element);
         }
         elements.retain(|element| *element != Element::Dropped);

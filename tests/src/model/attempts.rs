@@ -1,23 +1,22 @@
 //! A record's attempts in the model, from the first to its end.
 
-use lookaside_core::{Answer, Instant, LookupError, LookupFailed, Order, Outcome, Policy, Request, Rows, Verdict};
+use lookaside_core::{Answer, Instant, LookupError, Order, Outcome, Policy, Request, Rows, Verdict};
 
 use super::{InFlight, Model, State, id_of, order_key};
-use crate::host::Refusal;
 
 impl Model {
     /// Starts each record that nothing holds back, in the order in which they became free.
-    pub(super) fn start_what_may(&mut self) -> Result<(), Refusal> {
+    pub(super) fn start_what_may(&mut self) {
         loop {
             let may = self
                 .records()
                 .filter(|(arrival, record)| record.state == State::Blocked && !self.is_held(*arrival, record));
             let Some(arrival) = may.map(|(arrival, _)| arrival).min_by_key(|arrival| self.free_since(*arrival)) else {
-                return Ok(());
+                return;
             };
             if self.record(arrival).record.key.is_none() {
                 self.stats.keyless += 1;
-                self.end(arrival, Outcome::Missing, Rows::None, "it has no key")?;
+                self.end(arrival, Outcome::Missing, Rows::None);
                 continue;
             }
             if let Some(timeout) = self.options.timeout {
@@ -26,17 +25,19 @@ impl Model {
                 let record = self.record(arrival);
                 (record.deadline, record.deadline_order) = (Some(deadline), order);
             }
-            self.attempt(arrival)?;
+            self.attempt(arrival);
         }
     }
 
-    /// Key-ordered: whether an earlier record with the same key is not done.
+    /// Key-ordered: whether an earlier record with the same key is not done, or fails the operator.
     pub(super) fn is_held(&self, arrival: u64, record: &InFlight) -> bool {
         let key = order_key(&record.record);
         self.options.order == Order::KeyOrdered
             && key.is_some()
             && self.records().any(|(other, earlier)| {
-                other < arrival && !matches!(earlier.state, State::Done(..)) && order_key(&earlier.record) == key
+                other < arrival
+                    && !matches!(earlier.state, State::Done(outcome, ..) if self.policy(outcome) != Policy::Fail)
+                    && order_key(&earlier.record) == key
             })
     }
 
@@ -50,7 +51,7 @@ impl Model {
         (self.records().filter_map(done).max().unwrap_or(0), arrival)
     }
 
-    pub(super) fn attempt(&mut self, arrival: u64) -> Result<(), Refusal> {
+    pub(super) fn attempt(&mut self, arrival: u64) {
         let now = self.now;
         let tick = self.tick();
         let record = self.record(arrival);
@@ -69,12 +70,11 @@ impl Model {
             if runs {
                 self.stats.cache_shared += 1;
                 self.record(arrival).state = State::Sharing(tick);
-                return Ok(());
+                return;
             }
             self.stats.cache_misses += 1;
         }
         self.ask(arrival);
-        Ok(())
     }
 
     pub(super) fn ask(&mut self, arrival: u64) {
@@ -94,7 +94,7 @@ impl Model {
         self.requests.push(request);
     }
 
-    pub(super) fn complete(&mut self, answer: Answer) -> Result<Verdict, Refusal> {
+    pub(super) fn complete(&mut self, answer: Answer) -> Verdict {
         let arrived = answer.arrival.min(self.now);
         let asked = self
             .records()
@@ -114,7 +114,7 @@ impl Model {
             Verdict::Late => self.stats.answers_late += 1,
             Verdict::Unknown => self.stats.answers_unknown += 1,
         }
-        let (Some((arrival, record)), Verdict::Accepted | Verdict::Late) = (asked, verdict) else { return Ok(verdict) };
+        let (Some((arrival, record)), Verdict::Accepted | Verdict::Late) = (asked, verdict) else { return verdict };
         let key = record.record.key.clone().expect("it has a key");
         let mut served = if self.options.cache.is_some() { self.sharing(&key) } else { Vec::new() };
         if let (Some(options), Ok(rows)) = (self.options.cache.clone(), &answer.result) {
@@ -129,12 +129,12 @@ impl Model {
                 continue;
             }
             match &answer.result {
-                Ok(rows) => self.answered(arrival, rows.clone(), arrived)?,
-                Err(error) => self.attempt_failed(arrival, error, arrived)?,
+                Ok(rows) => self.answered(arrival, rows.clone(), arrived),
+                Err(error) => self.attempt_failed(arrival, error, arrived),
             }
         }
-        self.start_what_may()?;
-        Ok(verdict)
+        self.start_what_may();
+        verdict
     }
 
     /// The records that wait for the lookup of `key`, in the order in which they joined it.
@@ -150,34 +150,29 @@ impl Model {
         sharing.into_iter().map(|(_, arrival)| arrival).collect()
     }
 
-    pub(super) fn answered(&mut self, arrival: u64, rows: Rows, arrived: Instant) -> Result<(), Refusal> {
+    pub(super) fn answered(&mut self, arrival: u64, rows: Rows, arrived: Instant) {
         if !rows.is_empty() {
-            return self.end(arrival, Outcome::Found, rows, "");
+            return self.end(arrival, Outcome::Found, rows);
         }
         self.record(arrival).missed = true;
         let on = self.options.retry.on;
         let retried = matches!(on, lookaside_core::RetryOn::Missing | lookaside_core::RetryOn::Both);
         if retried && self.waits(arrival, arrived, 0) {
-            return Ok(());
+            return;
         }
-        self.end(arrival, Outcome::Missing, Rows::None, "on-missing is fail")
+        self.end(arrival, Outcome::Missing, Rows::None);
     }
 
-    pub(super) fn attempt_failed(
-        &mut self,
-        arrival: u64,
-        error: &LookupError,
-        arrived: Instant,
-    ) -> Result<(), Refusal> {
+    pub(super) fn attempt_failed(&mut self, arrival: u64, error: &LookupError, arrived: Instant) {
         let message = error.to_string();
         self.record(arrival).last_error = Some(message.clone());
         let on = self.options.retry.on;
         let retried = matches!(on, lookaside_core::RetryOn::Failure | lookaside_core::RetryOn::Both);
         let at_least = error.retry_after.map_or(0, |wait| wait.as_nanos() as u64);
         if retried && error.kind.is_retryable() && self.waits(arrival, arrived, at_least) {
-            return Ok(());
+            return;
         }
-        self.end(arrival, Outcome::Failed, Rows::from(message.clone()), &message)
+        self.end(arrival, Outcome::Failed, Rows::from(message));
     }
 
     /// Whether the record waits for another attempt.
@@ -197,7 +192,7 @@ impl Model {
         true
     }
 
-    pub(super) fn end(&mut self, arrival: u64, outcome: Outcome, rows: Rows, why: &str) -> Result<(), Refusal> {
+    pub(super) fn end(&mut self, arrival: u64, outcome: Outcome, rows: Rows) {
         match outcome {
             Outcome::Found => self.stats.found += 1,
             Outcome::Missing => self.stats.missing += 1,
@@ -205,20 +200,9 @@ impl Model {
             Outcome::TimedOut => self.stats.timed_out += 1,
         }
         let tick = self.tick();
-        let record = self.record(arrival);
-        record.state = State::Done(outcome, rows, tick);
-        let (key, attempts) = (record.record.key.clone(), record.attempt);
-        if self.policy(outcome) == Policy::Fail {
-            self.failed = true;
-            self.requests.clear();
-            return Err(Refusal::Failed(LookupFailed {
-                id: id_of(arrival),
-                key,
-                outcome,
-                attempts,
-                message: why.into(),
-            }));
+        if self.policy(outcome) == Policy::Fail && self.options.order != Order::Ordered {
+            self.failing.push((self.leaving(), arrival));
         }
-        Ok(())
+        self.record(arrival).state = State::Done(outcome, rows, tick);
     }
 }

@@ -51,7 +51,7 @@ impl Model {
     }
 
     fn state(&self) -> PollState {
-        if !self.failed && self.ready().is_some() {
+        if !self.failed && (self.ready().is_some() || self.next_to_fail().is_some()) {
             PollState::Ready
         } else if self.ended && self.elements.is_empty() && self.backlog.is_empty() {
             PollState::Drained
@@ -104,7 +104,8 @@ impl Host for Model {
             return Err(Refusal::Full);
         }
         self.stats.accepted += 1;
-        self.accept_record(record)
+        self.accept_record(record);
+        Ok(())
     }
 
     fn push_watermark(&mut self, time: EventTime, now: Instant) -> Result<(), Refusal> {
@@ -117,15 +118,15 @@ impl Host for Model {
 
     fn end_input(&mut self, now: Instant) -> Result<PollState, Refusal> {
         self.go_on(now)?;
-        self.advance()?;
+        self.advance();
         if !self.ended {
             self.ended = true;
             let waiting =
                 |(arrival, record): (u64, &InFlight)| matches!(record.state, State::Waiting(_)).then_some(arrival);
             for arrival in self.records().filter_map(waiting).collect::<Vec<_>>() {
                 if matches!(self.record(arrival).state, State::Waiting(_)) {
-                    self.attempt(arrival)?;
-                    self.start_what_may()?;
+                    self.attempt(arrival);
+                    self.start_what_may();
                 }
             }
         }
@@ -134,21 +135,23 @@ impl Host for Model {
 
     fn answer(&mut self, answer: Answer, now: Instant) -> Result<Verdict, Refusal> {
         self.go_on(now)?;
-        let verdict = self.complete(answer)?;
-        self.advance()?;
+        let verdict = self.complete(answer);
+        self.advance();
         Ok(verdict)
     }
 
     fn poll(&mut self, max: u32, now: Instant) -> Result<(Vec<Element>, PollState), Refusal> {
         self.go_on(now)?;
-        self.advance()?;
+        self.advance();
         let mut taken = Vec::new();
         for _ in 0..max {
+            match self.next_to_fail() {
+                Some(arrival) if taken.is_empty() => return Err(self.fail(arrival)),
+                Some(_) => break,
+                None => {}
+            }
             let Some(element) = self.take_one() else { break };
             taken.push(element);
-        }
-        if self.failed {
-            return Err(Refusal::Spent);
         }
         taken.retain(|element| *element != Element::Dropped);
         Ok((taken, self.state()))

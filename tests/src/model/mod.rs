@@ -9,7 +9,7 @@ mod host;
 mod saved;
 
 use lookaside_core::{
-    Element, EventTime, Instant, JoinedRecord, Options, Order, Outcome, Policy, Record, Request, RequestId, Rows, Stats,
+    Element, EventTime, Instant, JoinedRecord, LookupFailed, Options, Order, Outcome, Policy, Record, Request, RequestId, Rows, Stats,
 };
 
 use crate::host::Refusal;
@@ -29,6 +29,8 @@ pub struct Model {
     cache: NaiveCache,
     ended: bool,
     failed: bool,
+    /// Unordered and key-ordered: records that fail it, each once so many more elements have left.
+    failing: Vec<(usize, u64)>,
     stats: Stats,
     /// Counts everything that needs an order of its own.
     ticks: u64,
@@ -91,6 +93,7 @@ impl Model {
             cache: NaiveCache::default(),
             ended: false,
             failed: false,
+            failing: Vec::new(),
             stats: Stats::default(),
             ticks: 0,
         }
@@ -148,14 +151,14 @@ impl Model {
         self.records().map(|(_, record)| held(record)).sum()
     }
 
-    fn accept_record(&mut self, record: Record) -> Result<(), Refusal> {
+    fn accept_record(&mut self, record: Record) {
         let arrival = self.tick();
         let state = State::Blocked;
         let (deadline, last_error) = (None, None);
         let in_flight =
             InFlight { record, state, attempt: 0, lookups: 0, missed: false, deadline, deadline_order: 0, last_error };
         self.elements.push(InQueue { arrival, accepted_at: self.now, what: What::Record(Box::new(in_flight)) });
-        self.start_what_may()
+        self.start_what_may();
     }
 
     fn accept_barrier(&mut self, what: What) {
@@ -185,7 +188,7 @@ impl Model {
         deadlines.chain(retries).min()
     }
 
-    fn advance(&mut self) -> Result<(), Refusal> {
+    fn advance(&mut self) {
         while let Some((due, is_attempt, _, arrival)) = self.next_timer() {
             if due > self.now {
                 break;
@@ -193,19 +196,18 @@ impl Model {
             let now = self.now;
             let record = self.record(arrival).clone();
             if !is_attempt {
-                self.time_out(arrival, &record)?;
+                self.time_out(arrival, &record);
             } else if record.deadline.is_none_or(|deadline| now < deadline) {
-                self.attempt(arrival)?;
+                self.attempt(arrival);
             } else {
                 // Too late by now: the deadline is due too.
                 self.record(arrival).state = State::Waiting(None);
             }
-            self.start_what_may()?;
+            self.start_what_may();
         }
-        Ok(())
     }
 
-    fn time_out(&mut self, arrival: u64, record: &InFlight) -> Result<(), Refusal> {
+    fn time_out(&mut self, arrival: u64, record: &InFlight) {
         let key = record.record.key.clone().expect("it has a key");
         if record.state == State::Running && self.options.cache.is_some() {
             let now = self.now;
@@ -220,28 +222,70 @@ impl Model {
             Some(error) => format!("no answer within {timeout} ms; the last attempt was {error}"),
             None => format!("no answer within {timeout} ms"),
         };
-        self.end(arrival, Outcome::TimedOut, Rows::from(message.clone()), &message)
+        self.end(arrival, Outcome::TimedOut, Rows::from(message));
     }
 
     /// The place of the next element to leave.
     fn ready(&self) -> Option<usize> {
         let first = self.elements.first()?;
+        let ordered = self.options.order == Order::Ordered;
         let done = |element: &InQueue| match &element.what {
             What::Record(record) => match record.state {
-                State::Done(_, _, tick) => Some(tick),
+                State::Done(outcome, _, tick) if ordered || self.policy(outcome) != Policy::Fail => Some(tick),
                 _ => None,
             },
             _ => Some(0),
         };
-        if self.options.order == Order::Ordered || !matches!(first.what, What::Record(_)) {
+        if ordered || !matches!(first.what, What::Record(_)) {
             return done(first).map(|_| 0);
         }
         let segment = self.elements.iter().take_while(|element| matches!(element.what, What::Record(_)));
         segment.enumerate().filter_map(|(place, element)| Some((done(element)?, place))).min().map(|(_, place)| place)
     }
 
+    /// How many elements may leave now, one behind another.
+    fn leaving(&self) -> usize {
+        let mut left = self.clone();
+        std::iter::from_fn(|| left.ready().map(|place| left.elements.remove(place))).count()
+    }
+
+    /// The record whose turn to fail the operator it is.
+    fn next_to_fail(&self) -> Option<u64> {
+        match self.options.order {
+            Order::Ordered => match self.elements.first() {
+                Some(InQueue { arrival, what: What::Record(record), .. }) => match record.state {
+                    State::Done(outcome, ..) => (self.policy(outcome) == Policy::Fail).then_some(*arrival),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => self.failing.first().filter(|(before, _)| *before == 0).map(|(_, arrival)| *arrival),
+        }
+    }
+
+    /// Fails for good by the record whose turn it is.
+    fn fail(&mut self, arrival: u64) -> Refusal {
+        self.failed = true;
+        self.requests.clear();
+        let record = self.record(arrival).clone();
+        let State::Done(outcome, rows, _) = record.state else { unreachable!("it is done") };
+        let message = match rows.as_slice() {
+            [message] => String::from_utf8_lossy(message).into_owned(),
+            _ if record.record.key.is_some() => "on-missing is fail".into(),
+            _ => "it has no key".into(),
+        };
+        Refusal::Failed(LookupFailed {
+            id: id_of(arrival),
+            key: record.record.key,
+            outcome,
+            attempts: record.attempt,
+            message,
+        })
+    }
+
     fn take_one(&mut self) -> Option<Element> {
         let element = self.elements.remove(self.ready()?);
+        self.failing.iter_mut().for_each(|(before, _)| *before -= 1);
         let taken = match element.what {
             What::Watermark(time) => Element::Watermark(time),
             What::Idle => Element::Idle,
@@ -267,14 +311,10 @@ impl Model {
 
     fn admit_backlog(&mut self) {
         while let Some(saved) = self.backlog.first().cloned() {
-            if self.failed {
-                return;
-            }
             match saved {
                 Saved::Record(record) if self.has_room(Some(&record)) => {
                     self.backlog.remove(0);
-                    // A failure is told by the next call.
-                    let _ = self.accept_record(record);
+                    self.accept_record(record);
                 }
                 Saved::Watermark(time) if self.has_room(None) => {
                     self.backlog.remove(0);

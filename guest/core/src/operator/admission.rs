@@ -27,8 +27,7 @@ impl Operator {
     /// # Errors
     ///
     /// [`PushError::Full`] hands the record back where there is no room, [`PushError::AfterEnd`]
-    /// after the end of the input: the operator is unchanged in both cases. It fails where the
-    /// record has no key and missing ones are not allowed.
+    /// after the end of the input, [`PushError::Operator`] once it failed: it is unchanged in each case.
     pub fn push_record(&mut self, record: Record, now: Instant) -> Result<(), PushError> {
         self.see(now);
         self.check()?;
@@ -39,7 +38,7 @@ impl Operator {
             return Err(PushError::Full(Some(Box::new(record))));
         }
         self.counters.accepted += 1;
-        self.admit_alone(record)?;
+        self.admit_alone(record);
         Ok(())
     }
 
@@ -68,19 +67,16 @@ impl Operator {
         // One hold for each record, and the first one until all are in.
         self.batches.keep(batch, rows as u32);
         let mut taken = 0;
-        let mut admitted = Ok(());
-        while taken < rows && admitted.is_ok() {
+        while taken < rows {
             let (has_key, alike) = self.alike(batch, taken);
             let held = Held { batch, row: taken as u32 };
             // Where not all of them fit, one still may.
             let Some(count) = [alike, 1].into_iter().find(|&count| self.fits(held, count, has_key)) else { break };
-            let (count, result) = self.admit_group(held, has_key, count);
+            let count = self.admit_group(held, has_key, count);
             self.counters.accepted += u64::from(count);
-            admitted = result;
             taken += count as usize;
         }
         self.batches.release(batch, (rows - taken) as u32 + 1);
-        admitted?;
         Ok(taken)
     }
 
@@ -108,30 +104,27 @@ impl Operator {
     }
 
     /// Takes restored elements into flight, in order, as far as there is room.
-    ///
-    /// One that fails the operator does so at the next call; it was not refused here.
     pub(super) fn admit_backlog(&mut self) {
         while let Some(element) = self.backlog.front() {
             let has_room = match element {
                 SavedElement::Record(record) => self.has_room_for(1, || record.held_bytes()),
                 SavedElement::Barrier(_) => self.has_room_for_barrier(),
             };
-            if !has_room || self.failed.is_some() {
+            if !has_room {
                 return;
             }
             match self.backlog.pop_front() {
-                // The failure, if it is one, is kept and told at every later call.
-                Some(SavedElement::Record(record)) => drop(self.admit_alone(record)),
+                Some(SavedElement::Record(record)) => self.admit_alone(record),
                 Some(SavedElement::Barrier(kind)) => self.admit_barrier(kind),
                 None => return,
             }
         }
     }
 
-    fn admit_alone(&mut self, record: Record) -> Result<(), crate::OperatorError> {
+    fn admit_alone(&mut self, record: Record) {
         let (has_key, bytes) = (record.key.is_some(), record.held_bytes());
         let batch = self.keep(Records::One(record), bytes);
-        self.admit_group(Held { batch, row: 0 }, has_key, 1).1
+        self.admit_group(Held { batch, row: 0 }, has_key, 1);
     }
 
     /// Keeps what comes now; its one user is the caller.
@@ -151,7 +144,7 @@ impl Operator {
     }
 
     /// Takes at most `count` records of a batch that is held for them, and says how many.
-    fn admit_group(&mut self, held: Held, has_key: bool, count: u32) -> (u32, Result<(), crate::OperatorError>) {
+    fn admit_group(&mut self, held: Held, has_key: bool, count: u32) -> u32 {
         let (first, count) = self.positions.find_free(count);
         let free = if self.options.order == Order::KeyOrdered { self.claim_keys(held, count) } else { count };
         // One whose key is held waits, and is a group of its own.
@@ -181,9 +174,11 @@ impl Operator {
             && let Some(key) = self.batches.order_key(held)
         {
             self.keys.wait(HashedKey::new(key), slot);
-            return (count, Ok(()));
+            return count;
         }
-        (count, self.start(slot).and_then(|()| self.start_all()))
+        self.start(slot);
+        self.start_all();
+        count
     }
 
     /// Claims the keys of neighbours up to the first one whose key is held, and says how many those are.

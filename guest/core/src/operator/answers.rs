@@ -23,19 +23,19 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// [`OperatorError::LookupFailed`] where a record ends as the policies do not allow,
     /// [`OperatorError::Spent`] once the operator failed.
     pub fn complete(&mut self, answer: Answer, now: Instant) -> Result<Verdict, OperatorError> {
         self.see(now);
+        self.check()?;
         let result = answer.result.map(|rows| self.finds.keep_rows(&rows));
-        self.take_answer(answer.id, answer.attempt, answer.arrival, result)
+        Ok(self.take_answer(answer.id, answer.attempt, answer.arrival, result))
     }
 
     /// Takes a batch of answers, as [`Self::complete`] does: the quick way where there are many.
     ///
     /// # Errors
     ///
-    /// As [`Self::complete`]; the answers after the one that failed the operator are not taken.
+    /// As [`Self::complete`]; none of the answers is taken then.
     pub fn complete_all(&mut self, mut answers: CompletionBatch, now: Instant) -> Result<(), OperatorError> {
         self.see(now);
         self.check()?;
@@ -48,7 +48,6 @@ impl Operator {
         // One hold for each answer, and the first one until all are in.
         self.finds.keep(batch, answers.len() as u32);
         let mut unused = 1;
-        let mut taken = Ok(());
         let (mut place, mut row) = (0, 0);
         while place < answers.len() {
             let end = answers.end(place, row);
@@ -61,20 +60,17 @@ impl Operator {
                 count = alike;
                 let slot = self.part(slot, position, count);
                 self.counters.answers_accepted += u64::from(count);
-                taken = self.answered(slot, find, end.arrival).and_then(|()| self.start_all());
+                self.answered(slot, find, end.arrival);
+                self.start_all();
             } else {
-                taken = self.take_answer(end.id, end.attempt, end.arrival, result).map(drop);
+                self.take_answer(end.id, end.attempt, end.arrival, result);
             }
             unused += if is_used { 0 } else { count };
             place += count as usize;
             row += count as usize * end.rows.len();
-            if taken.is_err() {
-                unused += (answers.len() - place) as u32;
-                break;
-            }
         }
         self.finds.release(batch, unused);
-        taken
+        Ok(())
     }
 
     /// The records of one group for which as many rows were found and nothing is left to do, from one answer on: the group,
@@ -104,8 +100,7 @@ impl Operator {
         attempt: u32,
         arrival: Instant,
         result: Result<Find, LookupError>,
-    ) -> Result<Verdict, OperatorError> {
-        self.check()?;
+    ) -> Verdict {
         let arrival = arrival.min(self.now);
         let found = self.positions.find(id);
         let verdict = self.verdict(&found, attempt, arrival);
@@ -115,22 +110,24 @@ impl Operator {
             Verdict::Late => self.counters.answers_late += 1,
             Verdict::Unknown => self.counters.answers_unknown += 1,
         }
-        let applied = match (verdict, found) {
+        match (verdict, found) {
             (Verdict::Accepted, Found::Here(slot, position))
                 if matches!(self.groups[slot].state, GroupState::Running { flight: None }) =>
             {
                 let slot = self.part(slot, position, 1);
-                return self.apply(slot, result, arrival).and_then(|()| self.start_all()).map(|()| verdict);
+                self.apply(slot, result, arrival);
+                self.start_all();
+                return verdict;
             }
             (Verdict::Accepted | Verdict::Late, Found::Here(slot, _)) => {
-                self.apply_to_flight(slot, verdict, &result, arrival)
+                self.apply_to_flight(slot, verdict, &result, arrival);
             }
-            _ => Ok(()),
-        };
+            _ => {}
+        }
         if let Ok(find) = result {
             self.finds.drop_find(find, 1);
         }
-        applied.map(|()| verdict)
+        verdict
     }
 
     fn verdict(&self, found: &Found, attempt: u32, arrival: Instant) -> Verdict {
@@ -157,11 +154,11 @@ impl Operator {
         verdict: Verdict,
         result: &Result<Find, LookupError>,
         arrival: Instant,
-    ) -> Result<(), OperatorError> {
+    ) {
         let followers = self.end_flight(slot, result);
         if verdict == Verdict::Accepted {
             let shared = self.share(result);
-            self.apply(slot, shared, arrival)?;
+            self.apply(slot, shared, arrival);
         }
         for id in followers {
             // One that has ended since has left the flight, and maybe its slot.
@@ -170,10 +167,10 @@ impl Operator {
                 && arrival < self.groups[slot].deadline
             {
                 let shared = self.share(result);
-                self.apply(slot, shared, arrival)?;
+                self.apply(slot, shared, arrival);
             }
         }
-        self.start_all()
+        self.start_all();
     }
 
     fn share(&mut self, result: &Result<Find, LookupError>) -> Result<Find, LookupError> {
@@ -196,7 +193,7 @@ impl Operator {
         self.flights.end(flight)
     }
 
-    fn apply(&mut self, slot: Slot, result: Result<Find, LookupError>, arrival: Instant) -> Result<(), OperatorError> {
+    fn apply(&mut self, slot: Slot, result: Result<Find, LookupError>, arrival: Instant) {
         match result {
             Ok(find) => self.answered(slot, find, arrival),
             Err(error) => self.attempt_failed(slot, &error, arrival),

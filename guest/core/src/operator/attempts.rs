@@ -1,11 +1,11 @@
 //! A record's attempts, from the first to its end.
 
-use alloc::{boxed::Box, format, string::String, vec::Vec};
+use alloc::{boxed::Box, format, vec::Vec};
 use core::time::Duration;
 
 use super::{Operator, arrivals::Queued};
 use crate::{
-    Instant, LookupError, OperatorError, Order, Outcome, Policy, RequestId,
+    Instant, LookupError, Order, Outcome, Policy, RequestId,
     finds::Find,
     group::{Group, GroupState, LastError},
     hashed_key::HashedKey,
@@ -19,31 +19,30 @@ impl Operator {
     ///
     /// One that ends at once, by the cache or for want of a key, lets the next of its key start; so
     /// this is a loop and no recursion.
-    pub(super) fn start_all(&mut self) -> Result<(), OperatorError> {
+    pub(super) fn start_all(&mut self) {
         while let Some(slot) = self.to_start.pop_front() {
-            self.start(slot)?;
+            self.start(slot);
         }
-        Ok(())
     }
 
     /// Makes the first attempt of `slot`'s group.
-    pub(super) fn start(&mut self, slot: Slot) -> Result<(), OperatorError> {
+    pub(super) fn start(&mut self, slot: Slot) {
         let group = &mut self.groups[slot];
         if !group.has_key {
             self.counters.keyless += u64::from(group.len());
-            return self.end(slot, Outcome::Missing, None, || "it has no key".into());
+            return self.end(slot, Outcome::Missing, None);
         }
         self.lookups_in_flight += u64::from(group.len());
         if let Some(timeout) = self.options.timeout {
             group.deadline = self.now.after(timeout);
             self.deadlines.push(slot, &mut self.groups);
         }
-        self.attempt(slot)
+        self.attempt(slot);
     }
 
     /// Makes the next attempt of `slot`'s group: by the cache, by a lookup of its key that runs
     /// already, or by one of its own.
-    pub(super) fn attempt(&mut self, slot: Slot) -> Result<(), OperatorError> {
+    pub(super) fn attempt(&mut self, slot: Slot) {
         let group = &mut self.groups[slot];
         group.attempt += 1;
         let mut flight = None;
@@ -64,13 +63,12 @@ impl Operator {
                 self.counters.cache_shared += 1;
                 group.state = GroupState::Sharing;
                 self.flights.join(flight, self.positions.id(group.first));
-                return Ok(());
+                return;
             }
             self.counters.cache_misses += 1;
             flight = Some(self.flights.begin(key));
         }
         self.request(slot, flight);
-        Ok(())
     }
 
     /// Asks for the lookups of `slot`'s group, which makes its one for those of `flight`, too.
@@ -116,7 +114,7 @@ impl Operator {
     }
 
     /// Starts the attempts that wait, in order of arrival: the input has ended, so they are the last.
-    pub(super) fn start_waiting_attempts(&mut self) -> Result<(), OperatorError> {
+    pub(super) fn start_waiting_attempts(&mut self) {
         let waiting: Vec<RequestId> = (self.queued().into_iter())
             .filter_map(|element| match element {
                 Queued::Group(Group { state: GroupState::Waiting, first, .. }) => Some(self.positions.id(*first)),
@@ -128,42 +126,36 @@ impl Operator {
             if let Found::Here(slot, _) = self.positions.find(id)
                 && matches!(self.groups[slot].state, GroupState::Waiting)
             {
-                self.attempt(slot)?;
-                self.start_all()?;
+                self.attempt(slot);
+                self.start_all();
             }
         }
-        Ok(())
     }
 
     /// An attempt of `slot`'s group ended with rows or a miss; a miss that does not end the lookup is that of one record.
-    pub(super) fn answered(&mut self, slot: Slot, find: Find, arrival: Instant) -> Result<(), OperatorError> {
+    pub(super) fn answered(&mut self, slot: Slot, find: Find, arrival: Instant) {
         if find.is_some() {
-            return self.finish(slot, Outcome::Found, find, String::new);
+            return self.finish(slot, Outcome::Found, find);
         }
         self.groups[slot].missed = true;
         if self.options.retry.on.missing() && self.wait_for_retry(slot, arrival, None) {
-            return Ok(());
+            return;
         }
-        self.finish(slot, Outcome::Missing, None, || "on-missing is fail".into())
+        self.finish(slot, Outcome::Missing, None);
     }
 
     /// An attempt of `slot`'s one record failed.
-    pub(super) fn attempt_failed(
-        &mut self,
-        slot: Slot,
-        error: &LookupError,
-        arrival: Instant,
-    ) -> Result<(), OperatorError> {
+    pub(super) fn attempt_failed(&mut self, slot: Slot, error: &LookupError, arrival: Instant) {
         let message = format!("{error}");
         self.groups[slot].last_error = LastError(Some(Box::new(message.clone())));
         if self.options.retry.on.failure()
             && error.kind.is_retryable()
             && self.wait_for_retry(slot, arrival, error.retry_after)
         {
-            return Ok(());
+            return;
         }
         let row = self.finds.keep_message(&message);
-        self.finish(slot, Outcome::Failed, row, || message)
+        self.finish(slot, Outcome::Failed, row);
     }
 
     /// Lets `slot`'s one record wait for another attempt, unless it had its last one.
@@ -186,30 +178,18 @@ impl Operator {
     }
 
     /// Ends the lookups of `slot`'s group.
-    pub(super) fn finish(
-        &mut self,
-        slot: Slot,
-        outcome: Outcome,
-        find: Find,
-        why: impl FnOnce() -> String,
-    ) -> Result<(), OperatorError> {
+    pub(super) fn finish(&mut self, slot: Slot, outcome: Outcome, find: Find) {
         self.lookups_in_flight -= u64::from(self.groups[slot].len());
         if self.options.timeout.is_some() {
             self.deadlines.remove(slot, &mut self.groups);
         }
-        self.end(slot, outcome, find, why)
+        self.end(slot, outcome, find);
     }
 
     /// Gives each record of `slot`'s group its one outcome, and the next record of its key its turn.
     ///
-    /// An outcome that fails the operator is that of one record.
-    fn end(
-        &mut self,
-        slot: Slot,
-        outcome: Outcome,
-        find: Find,
-        why: impl FnOnce() -> String,
-    ) -> Result<(), OperatorError> {
+    /// An outcome that the policies do not allow is that of one record. It fails the operator when its turn to leave comes.
+    fn end(&mut self, slot: Slot, outcome: Outcome, find: Find) {
         let group = &mut self.groups[slot];
         group.state = GroupState::Done { outcome, find };
         *match outcome {
@@ -220,7 +200,7 @@ impl Operator {
         } += u64::from(group.len());
         self.queued_bytes += self.finds.held_bytes(find, group.len());
         if self.options.policy(outcome) == Policy::Fail {
-            return Err(self.fail(slot, outcome, why()));
+            return self.queue.group_failed(slot);
         }
         self.queue.group_done(slot, group);
         if self.options.order == Order::KeyOrdered {
@@ -229,7 +209,6 @@ impl Operator {
                 self.to_start.extend(next);
             }
         }
-        Ok(())
     }
 }
 

@@ -157,7 +157,7 @@ mod tests {
             operator
                 .complete(crate::Answer { id, attempt: 1, arrival: Instant(0), result: Ok(row) }, Instant(0))
                 .unwrap();
-            let Some(Element::Joined(joined)) = operator.next_output() else { panic!("it is done") };
+            let Ok(Some(Element::Joined(joined))) = operator.next_output() else { panic!("it is done") };
             let number = batch as u32 * 100;
             assert_eq!(joined.record.key.unwrap(), format!("{number}"));
             assert_eq!(joined.record.payload, alloc::vec![number as u8; 1_000]);
@@ -181,7 +181,7 @@ mod tests {
             operator.complete(answer, Instant(0)).unwrap();
         }
         for number in 0..3_000 {
-            let Some(Element::Joined(joined)) = operator.next_output() else { panic!("it is done") };
+            let Ok(Some(Element::Joined(joined))) = operator.next_output() else { panic!("it is done") };
             assert_eq!(joined.rows, Rows::from(format!("{number}")));
             assert_eq!(joined.record.payload, alloc::vec![number as u8; 1_000]);
         }

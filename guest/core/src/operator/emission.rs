@@ -2,7 +2,7 @@
 
 use super::{Operator, run::Run};
 use crate::{
-    Element, JoinedRecord, Outcome, Policy,
+    Element, JoinedRecord, OperatorError, Outcome, Policy,
     batches::Held,
     columns::OutputBatchBuilder,
     finds::{Find, FoundRows},
@@ -31,11 +31,18 @@ enum Leaving {
 impl Operator {
     /// Takes the next element out, if one is ready, and so makes room.
     ///
-    /// A failed operator gives nothing more: what was ready is in its last snapshot.
-    pub fn next_output(&mut self) -> Option<Element> {
-        let leaving = self.leave(1, u64::MAX)?;
+    /// # Errors
+    ///
+    /// [`OperatorError::LookupFailed`] where the next one to leave is a record that ended as the policies do not allow:
+    /// all that goes before it has left. [`OperatorError::Spent`] from then on.
+    pub fn next_output(&mut self) -> Result<Option<Element>, OperatorError> {
+        self.check()?;
+        if let Some(slot) = self.next_to_fail() {
+            return Err(self.fail(slot));
+        }
+        let Some(leaving) = self.leave(1, u64::MAX) else { return Ok(None) };
         self.compact_where_worth_it();
-        Some(match leaving {
+        Ok(Some(match leaving {
             Leaving::Dropped(_) => Element::Dropped,
             Leaving::Barrier(BarrierKind::Watermark(time)) => Element::Watermark(time),
             Leaving::Barrier(BarrierKind::Idle) => Element::Idle,
@@ -45,12 +52,33 @@ impl Operator {
                 self.release(held, find, count);
                 Element::Joined(JoinedRecord { record, outcome, rows, attempts })
             }
-        })
+        }))
+    }
+
+    /// Whether [`Self::next_output`] would fail the operator.
+    #[must_use]
+    pub fn fails_next(&self) -> bool {
+        self.next_to_fail().is_some()
     }
 
     /// As [`Self::next_output`], appended to `outputs`: at most `max` elements, of which a dropped record is
     /// one, and none after `outputs` has `max_bytes` bytes. The quick way where there are many.
-    pub fn next_outputs(&mut self, outputs: &mut OutputBatchBuilder, max: usize, max_bytes: usize) {
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::next_output`], where nothing else was to be taken before.
+    pub fn next_outputs(
+        &mut self,
+        outputs: &mut OutputBatchBuilder,
+        max: usize,
+        max_bytes: usize,
+    ) -> Result<(), OperatorError> {
+        self.check()?;
+        if max > 0
+            && let Some(slot) = self.next_to_fail()
+        {
+            return Err(self.fail(slot));
+        }
         outputs.reserve(max.min(self.queued_records + self.queued_barriers));
         let mut records = Run::default();
         let mut rows = Run::default();
@@ -94,17 +122,22 @@ impl Operator {
         records.write_records(&mut self.batches, outputs);
         rows.write_rows(&mut self.finds, &mut outputs.rows);
         self.compact_where_worth_it();
+        Ok(())
+    }
+
+    /// The group of one record whose turn to leave it is, and whose outcome the policies do not allow.
+    fn next_to_fail(&self) -> Option<Slot> {
+        let Ready::Group(slot) = self.queue.peek(&self.groups)? else { return None };
+        let GroupState::Done { outcome, .. } = self.groups[slot].state else { return None };
+        (self.options.policy(outcome) == Policy::Fail).then_some(slot)
     }
 
     /// Takes the next element out of the queue, or as many records of a group as are at most `max` and have at most
-    /// `max_bytes`, but at least one; their bytes are the caller's to release.
+    /// `max_bytes`, but at least one; their bytes are the caller's to release. One that fails the operator stays.
     fn leave(&mut self, max: u32, max_bytes: u64) -> Option<Leaving> {
-        if self.failed.is_some() {
-            return None;
-        }
         let ready = self.queue.peek(&self.groups)?;
         match ready {
-            Ready::Group(slot) => Some(self.leave_group(slot, max, max_bytes)),
+            Ready::Group(slot) => self.leave_group(slot, max, max_bytes),
             Ready::Barrier(barrier) => {
                 self.queue.pop(ready, &mut self.groups);
                 self.queued_barriers -= 1;
@@ -116,7 +149,7 @@ impl Operator {
     }
 
     #[inline]
-    fn leave_group(&mut self, slot: Slot, max: u32, max_bytes: u64) -> Leaving {
+    fn leave_group(&mut self, slot: Slot, max: u32, max_bytes: u64) -> Option<Leaving> {
         let group = &mut self.groups[slot];
         let mut count = group.len().min(max);
         let mut bytes = group.bytes(count, &self.batches, &self.finds);
@@ -126,6 +159,10 @@ impl Operator {
         }
         let Group { held, first, has_key, lookups: attempts, state, .. } = *group;
         let GroupState::Done { outcome, find } = state else { unreachable!("only done records are ready") };
+        let policy = self.options.policy(outcome);
+        if policy == Policy::Fail {
+            return None;
+        }
         if count < group.len() {
             group.skip_first(count);
         } else {
@@ -136,13 +173,13 @@ impl Operator {
         self.queued_records -= count as usize;
         self.queued_bytes -= bytes;
         self.admit_backlog();
-        if self.options.policy(outcome) == Policy::Drop {
+        if policy == Policy::Drop {
             self.counters.dropped += u64::from(count);
             self.release(held, find, count);
-            return Leaving::Dropped(count);
+            return Some(Leaving::Dropped(count));
         }
         self.counters.emitted += u64::from(count);
-        Leaving::Joined { held, count, has_key, outcome, find, attempts, bytes }
+        Some(Leaving::Joined { held, count, has_key, outcome, find, attempts, bytes })
     }
 
     /// Lets go of what neighbours that have left came in, and of what was found for them.

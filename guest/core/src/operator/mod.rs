@@ -15,13 +15,13 @@ mod time;
 use alloc::{boxed::Box, collections::VecDeque, string::String};
 
 use crate::{
-    EventTime, Instant, LookupFailed, OperatorError, Options, Outcome, PushError, Record, Request, Stats,
+    EventTime, Instant, LookupFailed, OperatorError, Options, PushError, Record, Request, Stats,
     batches::Batches,
     cache::Cache,
     columns::RequestBatchBuilder,
     finds::Finds,
     flights::Flights,
-    group::Group,
+    group::{Group, GroupState},
     key_order::KeyOrder,
     links::{List, ListOf},
     positions::Positions,
@@ -168,12 +168,12 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// [`OperatorError`] where it fails, or did before.
+    /// [`OperatorError::Spent`] once it failed.
     pub fn end_input(&mut self, now: Instant) -> Result<(), OperatorError> {
         self.advance(now)?;
         if !self.input_ended {
             self.input_ended = true;
-            self.start_waiting_attempts()?;
+            self.start_waiting_attempts();
         }
         Ok(())
     }
@@ -251,9 +251,15 @@ impl Operator {
         self.queued_records == 0 && self.queued_barriers == 0 && self.backlog.is_empty()
     }
 
-    /// Fails for good: the one record of `slot`'s group ended as the policies do not allow.
-    fn fail(&mut self, slot: Slot, outcome: Outcome, message: String) -> OperatorError {
+    /// Fails for good: it is the turn of `slot`'s one record to leave, which ended as the policies do not allow.
+    fn fail(&mut self, slot: Slot) -> OperatorError {
         let group = &self.groups[slot];
+        let GroupState::Done { outcome, find } = group.state else { unreachable!("only done records fail it") };
+        let message = match self.finds.rows(find).as_slice().first() {
+            Some(message) => String::from_utf8_lossy(message).into_owned(),
+            None if group.has_key => "on-missing is fail".into(),
+            None => "it has no key".into(),
+        };
         let failed = Box::new(LookupFailed {
             id: self.positions.id(group.first),
             key: self.batches.record(group.held).key,

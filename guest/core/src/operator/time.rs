@@ -16,7 +16,7 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// [`OperatorError`] where a record ends as the policies do not allow, or one did before.
+    /// [`OperatorError::Spent`] once the operator failed.
     pub fn advance(&mut self, now: Instant) -> Result<(), OperatorError> {
         self.see(now);
         self.check()?;
@@ -25,16 +25,16 @@ impl Operator {
             let retry = self.next_retry().filter(|retry| retry.due <= self.now);
             match (deadline, retry) {
                 (Some((due, slot)), retry) if retry.is_none_or(|retry| due <= retry.due) => {
-                    self.time_out(slot)?;
-                    self.start_all()?;
+                    self.time_out(slot);
+                    self.start_all();
                 }
                 (_, Some(retry)) => {
                     self.retries.take();
                     if let Found::Here(slot, _) = self.positions.find(retry.id)
                         && self.now < self.groups[slot].deadline
                     {
-                        self.attempt(slot)?;
-                        self.start_all()?;
+                        self.attempt(slot);
+                        self.start_all();
                     }
                 }
                 _ => return Ok(()),
@@ -74,12 +74,12 @@ impl Operator {
     }
 
     /// Ends the lookup of the first record of `slot`'s group.
-    fn time_out(&mut self, slot: Slot) -> Result<(), OperatorError> {
+    fn time_out(&mut self, slot: Slot) {
         let slot = self.part(slot, self.groups[slot].first, 1);
         self.hand_over(slot);
         let message = self.timeout_message(slot);
         let row = self.finds.keep_message(&message);
-        self.finish(slot, Outcome::TimedOut, row, || message)
+        self.finish(slot, Outcome::TimedOut, row);
     }
 
     fn timeout_message(&self, slot: Slot) -> String {

@@ -83,6 +83,14 @@ impl StreamElementQueue {
         }
     }
 
+    /// Notes that a group is done whose turn to leave fails the operator: in ordered mode it waits for all before it, in the
+    /// other modes for what may leave now.
+    pub(crate) fn group_failed(&mut self, slot: Slot) {
+        if let Self::Segmented(queue) = self {
+            queue.group_failed(slot);
+        }
+    }
+
     /// The element that leaves next, if one is ready; of a group it is the first record.
     pub(crate) fn peek(&self, groups: &Slots<Group>) -> Option<Ready> {
         match self {

@@ -51,6 +51,13 @@ impl SegmentedQueue {
         run.done.push_back(slot);
     }
 
+    /// Puts a group behind all that may leave now. Its segment stays open, so that nothing behind it leaves.
+    pub(super) fn group_failed(&mut self, slot: Slot) {
+        if let Some(run) = self.segments.iter_mut().find(|run| run.open > 0) {
+            run.done.push_back(slot);
+        }
+    }
+
     pub(super) fn peek(&self) -> Option<Ready> {
         let run = self.segments.front()?;
         match (run.done.front(), run.open) {

@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &Arguments, options: &Options, records: u64) -> any
         operator.complete_all(answers.build(), now)?;
         operator.advance(now)?;
         let mut outputs = OutputBatchBuilder::default();
-        operator.next_outputs(&mut outputs, usize::MAX, usize::MAX);
+        operator.next_outputs(&mut outputs, usize::MAX, usize::MAX)?;
         let outputs = outputs.build();
         sink.take(&outputs, &source.made)?;
         if operator.poll_state() == PollState::Drained {
