@@ -39,14 +39,14 @@ pub(crate) fn object<'a>(fields: impl Iterator<Item = (&'a str, String)>) -> Str
 }
 
 /// Appends the object of these texts. The names are as [`name`] gives them.
-pub(crate) fn write_texts<'a>(names: &[Vec<u8>], texts: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
+pub(crate) fn write_texts<T: AsRef<str>>(names: &[Vec<u8>], texts: impl Iterator<Item = T>, out: &mut Vec<u8>) {
     out.push(b'{');
     for (number, (name, text)) in names.iter().zip(texts).enumerate() {
         if number > 0 {
             out.push(b',');
         }
         out.extend_from_slice(name);
-        write_text(text, out);
+        write_text(text.as_ref(), out);
     }
     out.push(b'}');
 }

@@ -12,11 +12,13 @@
 //! [`source`], [`sink`], [`join`] and [`cli`].
 
 pub mod component;
+pub mod delimited;
 pub mod driver;
 mod json;
 pub mod lookup;
 mod mailbox;
 pub mod operator;
+mod text;
 mod units;
 
 #[cfg(feature = "cli")]

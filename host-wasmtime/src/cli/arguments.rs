@@ -4,10 +4,11 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use super::duration::OptionalDuration;
+use super::{color::Color, duration::OptionalDuration};
 use crate::{
     CacheOptions, Multiplier, Options, Order, Policy, Retry, RetryOn,
-    join::{EventTimeFormat, FieldPath, RowsShape},
+    delimited::Dialect,
+    join::{EventTimeFormat, FieldPath, FieldPaths, Names, RowsShape},
     lookup::Latency,
     source::Format,
     units::{parse_bytes, parse_duration},
@@ -27,6 +28,10 @@ pub(super) struct Arguments {
     /// Say nothing on stderr but errors.
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,
+
+    /// Whether messages are coloured.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub(super) color: Color,
 }
 
 #[derive(Debug, Subcommand)]
@@ -78,16 +83,21 @@ Examples:
     lookaside enrich orders.csv --key sku --lookup csv:products.csv --merge product_ \\
       --on-missing drop -o orders-with-products.csv
 
+  A field whose name has a comma or a dot in it stands in double quotes; items[0].sku is an element of an array:
+    lookaside enrich people.csv --key '\"last, first\"' --lookup csv:staff.csv --lookup-key name
+
 Exit codes:
   0  done
-  1  done, but records were dropped, skipped, or emitted as failed
+  1  done, but lookups failed or timed out, or records were skipped; --allow-errors and --max-errors
+     make it 0
   2  the command line makes no sense
   3  a file, a backend or the output cannot be used, or the input is broken
-  4  the operator failed: a lookup failed or timed out, and the policy is to fail";
+  4  the operator failed: a lookup failed or timed out, and the policy is to fail
+  130, 143  ended by SIGINT or SIGTERM, after what was read was joined and written";
 
 #[derive(Debug, Args)]
 pub(super) struct EnrichArguments {
-    /// The file to read; - is standard input. What ends in .gz or .zst is unpacked.
+    /// The file to read; - is standard input. What is packed with gzip or zstd is unpacked.
     #[arg(default_value = "-")]
     pub(super) input: PathBuf,
 
@@ -106,9 +116,13 @@ pub(super) struct EnrichArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(super) struct ReadingArguments {
-    /// How the input is written; by the file's name where it is not given, ndjson for a pipe.
+    /// How the input is written; where it is not given by the file's name, and for standard input or a
+    /// name without an ending by how it begins.
     #[arg(long, value_enum)]
     pub(super) in_format: Option<Format>,
+
+    #[command(flatten)]
+    pub(super) dialect: InputDialect,
 
     /// The field with the event time.
     #[arg(long, value_name = "FIELD")]
@@ -144,13 +158,124 @@ pub(super) enum OnBadRecord {
     Skip,
 }
 
+/// How the values of a file are parted, as far as it is said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct DialectArguments {
+    delimiter: Option<u8>,
+    quote: Option<Quote>,
+    comment: Option<u8>,
+    no_header: bool,
+}
+
+impl DialectArguments {
+    /// The dialect that differs from `usual` as was said; none where nothing was.
+    pub(super) fn of(self, usual: Option<Dialect>) -> Result<Option<Dialect>, String> {
+        if self == Self::default() {
+            return Ok(None);
+        }
+        let usual =
+            usual.ok_or("delimiters, quotes, comments and headers are those of CSV and TSV, and this is JSON")?;
+        let dialect = Dialect {
+            delimiter: self.delimiter.unwrap_or(usual.delimiter),
+            quote: self.quote.map_or(usual.quote, |quote| quote.0),
+            comment: self.comment.or(usual.comment),
+            header: usual.header && !self.no_header,
+            // Where values are quoted they are not escaped.
+            escapes: usual.escapes && self.quote.is_none(),
+        };
+        let quote = dialect.quote.unwrap_or(dialect.delimiter.wrapping_add(1));
+        if dialect.delimiter == quote
+            || dialect.comment.is_some_and(|comment| comment == quote || comment == dialect.delimiter)
+        {
+            return Err("the delimiter, the quote and the comment have to be three characters".into());
+        }
+        Ok(Some(dialect))
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct InputDialect {
+    /// What parts the values of CSV and TSV: one character, or tab.
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_character)]
+    delimiter: Option<u8>,
+
+    /// What values of CSV and TSV are quoted with: one character, or none.
+    #[arg(long, value_name = "CHARACTER")]
+    quote: Option<Quote>,
+
+    /// Pass over lines of CSV and TSV that begin so.
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_character)]
+    comment: Option<u8>,
+
+    /// The first line of CSV and TSV is a record; its fields are called 1, 2, 3.
+    #[arg(long)]
+    no_header: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TableDialect {
+    /// As --delimiter, for a table.
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_character)]
+    table_delimiter: Option<u8>,
+
+    /// As --quote, for a table.
+    #[arg(long, value_name = "CHARACTER")]
+    table_quote: Option<Quote>,
+
+    /// As --comment, for a table.
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_character)]
+    table_comment: Option<u8>,
+
+    /// As --no-header, for a table.
+    #[arg(long)]
+    table_no_header: bool,
+}
+
+impl From<&InputDialect> for DialectArguments {
+    fn from(said: &InputDialect) -> Self {
+        Self { delimiter: said.delimiter, quote: said.quote, comment: said.comment, no_header: said.no_header }
+    }
+}
+
+impl From<&TableDialect> for DialectArguments {
+    fn from(said: &TableDialect) -> Self {
+        Self {
+            delimiter: said.table_delimiter,
+            quote: said.table_quote,
+            comment: said.table_comment,
+            no_header: said.table_no_header,
+        }
+    }
+}
+
+/// What values are quoted with, if with anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quote(Option<u8>);
+
+impl std::str::FromStr for Quote {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" { Ok(Self(None)) } else { Ok(Self(Some(parse_character(text)?))) }
+    }
+}
+
+/// One character that is one byte.
+fn parse_character(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte @ (b' '..=b'~' | b'\t')] => Ok(*byte),
+        _ => Err("it is not one character such as ; | or '".into()),
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Lookup")]
 pub(super) struct LookupArguments {
-    /// The field to look up: a name, or a path such as user.id; several make one key. A record
-    /// where one is null or absent is a miss.
-    #[arg(long, value_name = "FIELD", required = true, value_delimiter = ',')]
-    pub(super) key: Vec<FieldPath>,
+    /// The field to look up: a name, or a path such as user.id or items[0].id; several, parted by
+    /// commas, make one key. A record where one is null or absent is a miss.
+    #[arg(long, value_name = "FIELD", required = true)]
+    key: Vec<FieldPaths>,
 
     /// Where to look it up: csv:FILE, tsv:FILE, json:FILE (an array of objects, or one a line),
     /// sqlite:FILE, or a URL that begins with http, https, redis, mysql, postgres or hbase;
@@ -159,8 +284,8 @@ pub(super) struct LookupArguments {
     pub(super) lookup: String,
 
     /// The columns that the key's values are compared with; the names in --key where not given.
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',', conflicts_with = "query")]
-    pub(super) lookup_key: Vec<String>,
+    #[arg(long, value_name = "COLUMN", conflicts_with = "query")]
+    lookup_key: Vec<Names>,
 
     /// The table to look in, for databases: NAME, or SCHEMA.NAME.
     #[arg(long, conflicts_with = "query")]
@@ -171,6 +296,13 @@ pub(super) struct LookupArguments {
     #[arg(long, value_name = "SQL")]
     pub(super) query: Option<String>,
 
+    #[command(flatten)]
+    pub(super) dialect: TableDialect,
+
+    /// What becomes of a table's row that cannot be read.
+    #[arg(long, value_enum, default_value = "fail", value_name = "POLICY")]
+    pub(super) table_on_bad_record: OnBadRecord,
+
     /// Have each lookup take so much longer, for trying things out: 5ms, or 5ms..20ms.
     #[arg(long, value_name = "DURATION")]
     pub(super) lookup_latency: Option<Latency>,
@@ -179,15 +311,24 @@ pub(super) struct LookupArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is joined")]
 pub(super) struct ShapeArguments {
-    /// The field to put what was found into.
+    /// The field to put what was found into: a name, or a path such as user.info.
     #[arg(long = "as", value_name = "FIELD", default_value = "lookup", conflicts_with = "merge")]
-    pub(super) field: String,
+    pub(super) field: FieldPath,
 
     /// Put the row's fields beside the record's instead, each name behind this prefix.
     #[arg(long, value_name = "PREFIX")]
     pub(super) merge: Option<String>,
 
-    /// The first row as an object (null on a miss), or all rows as an array.
+    /// Take only these fields of a row.
+    #[arg(long, value_name = "NAME")]
+    fields: Vec<Names>,
+
+    /// Let what was found take the place of a field that the record has. Where nothing was found,
+    /// the record's own stays.
+    #[arg(long)]
+    pub(super) overwrite: bool,
+
+    /// The first row as an object (null on a miss), all rows as an array, or a record for each row.
     #[arg(long, value_enum, default_value = "first")]
     pub(super) rows: RowsShape,
 }
@@ -200,8 +341,8 @@ pub(super) struct OperatorArguments {
     order: OrderArgument,
 
     /// The field whose order is kept with --order key-ordered; the key where not given.
-    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
-    pub(super) order_key: Vec<FieldPath>,
+    #[arg(long, value_name = "FIELD")]
+    order_key: Vec<FieldPaths>,
 
     /// Lookups in flight at most; watermarks count too.
     #[arg(long, value_name = "RECORDS", default_value = "100", value_parser = clap::value_parser!(u32).range(1..16_777_216))]
@@ -227,21 +368,22 @@ pub(super) struct OperatorArguments {
     #[arg(long, value_enum, default_value = "fail", value_name = "POLICY")]
     on_timeout: PolicyArgument,
 
-    /// Which ends of a lookup lead to another attempt.
-    #[arg(long, value_enum, default_value = "none")]
-    retry_on: RetryOnArgument,
+    /// Which ends of a lookup lead to another attempt; none, or failure where another setting of
+    /// retries is given.
+    #[arg(long, value_enum)]
+    retry_on: Option<RetryOnArgument>,
 
-    /// Attempts after the first.
-    #[arg(long, value_name = "COUNT", default_value = "3")]
-    retry_attempts: u32,
+    /// Attempts after the first [default: 3].
+    #[arg(long, value_name = "COUNT")]
+    retry_attempts: Option<u32>,
 
-    /// The delay before the second attempt.
-    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = parse_duration)]
-    retry_delay: Duration,
+    /// The delay before the second attempt [default: 100ms].
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    retry_delay: Option<Duration>,
 
-    /// Each delay is the last one times this.
-    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = multiplier)]
-    retry_multiplier: Multiplier,
+    /// Each delay is the last one times this [default: 1].
+    #[arg(long, value_name = "FACTOR", value_parser = multiplier)]
+    retry_multiplier: Option<Multiplier>,
 
     /// No delay is longer.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
@@ -273,14 +415,15 @@ pub(super) struct OperatorArguments {
     pub(super) component: Option<PathBuf>,
 
     /// Tell on stderr what the oldest records wait for, when nothing has moved for so long.
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_stall)]
     pub(super) explain_stalls: Option<Duration>,
 }
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct WritingArguments {
-    /// The file to write; standard output where not given.
+    /// The file to write; standard output where not given. What ends in .gz or .zst is packed. Where the
+    /// input is a file, the output takes its name once it is whole; where it is a pipe, it grows in place.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(super) output: PathBuf,
 
@@ -288,9 +431,59 @@ pub(super) struct WritingArguments {
     #[arg(long, value_enum)]
     pub(super) out_format: Option<Format>,
 
+    /// End with 0 though lookups failed or timed out, or records were skipped.
+    #[arg(long)]
+    pub(super) allow_errors: bool,
+
+    /// End with 0 while no more than so many do, and end the run early once more have: 10, or 1% of the
+    /// records read, which is counted at the end.
+    #[arg(long, value_name = "COUNT|PERCENT", conflicts_with = "allow_errors")]
+    pub(super) max_errors: Option<MaxErrors>,
+
     /// Tell the final counters on stderr.
     #[arg(long, value_enum)]
     pub(super) stats: Option<StatsFormat>,
+}
+
+/// How many records may fail.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum MaxErrors {
+    Count(u64),
+    Percent(f64),
+}
+
+impl MaxErrors {
+    /// Whether more than may be have failed, of all records.
+    pub(super) fn is_passed(self, errors: u64, records: u64) -> bool {
+        match self {
+            Self::Count(count) => errors > count,
+            Self::Percent(percent) => errors as f64 * 100.0 > percent * records as f64,
+        }
+    }
+}
+
+impl std::str::FromStr for MaxErrors {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is neither a count such as 10 nor a percentage such as 0.5%");
+        match text.strip_suffix('%') {
+            None => text.parse().map(Self::Count).map_err(|_| wrong()),
+            Some(percent) => match percent.parse() {
+                Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Self::Percent(percent)),
+                _ => Err(wrong()),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for MaxErrors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -322,14 +515,77 @@ enum PolicyArgument {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum RetryOnArgument {
+pub(super) enum RetryOnArgument {
     None,
     Failure,
     Missing,
     Both,
 }
 
+impl LookupArguments {
+    /// The fields that make the key.
+    pub(super) fn key(&self) -> Vec<FieldPath> {
+        self.key.iter().flat_map(|paths| paths.0.iter().cloned()).collect()
+    }
+
+    /// The columns that the key is compared with, as far as they were named.
+    pub(super) fn lookup_key(&self) -> Vec<String> {
+        self.lookup_key.iter().flat_map(|names| names.0.iter().cloned()).collect()
+    }
+}
+
+impl ShapeArguments {
+    /// The fields that are taken of a row; none where all are.
+    pub(super) fn fields(&self) -> Option<Vec<String>> {
+        let fields: Vec<String> = self.fields.iter().flat_map(|names| names.0.iter().cloned()).collect();
+        (!fields.is_empty()).then_some(fields)
+    }
+}
+
 impl OperatorArguments {
+    /// The fields that make the order key; none where the key does.
+    pub(super) fn order_key(&self) -> Vec<FieldPath> {
+        self.order_key.iter().flat_map(|paths| paths.0.iter().cloned()).collect()
+    }
+
+    /// Whether records go on whose lookup failed or timed out.
+    pub(super) fn emits_errors(&self) -> bool {
+        [self.on_failure, self.on_timeout].contains(&PolicyArgument::Emit)
+    }
+
+    /// Elements in flight at most.
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity as usize
+    }
+
+    /// Settings that would do nothing, and what they need.
+    pub(super) fn check(&self) -> Result<(), (String, &'static str)> {
+        if !self.order_key.is_empty() && self.order != OrderArgument::KeyOrdered {
+            return Err(("--order-key keeps no order by itself".into(), "add --order key-ordered, or leave it out"));
+        }
+        let given = self.retry_setting();
+        if let (Some(RetryOnArgument::None), Some(setting)) = (self.retry_on, given) {
+            return Err((
+                format!("{setting} is for retries, and --retry-on none makes none"),
+                "say --retry-on failure, missing or both, or leave one of them out",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A setting of retries that was given.
+    fn retry_setting(&self) -> Option<&'static str> {
+        [
+            (self.retry_attempts.is_some(), "--retry-attempts"),
+            (self.retry_delay.is_some(), "--retry-delay"),
+            (self.retry_multiplier.is_some(), "--retry-multiplier"),
+            (self.retry_max_delay.is_some(), "--retry-max-delay"),
+            (self.retry_jitter_seed.is_some(), "--retry-jitter-seed"),
+        ]
+        .into_iter()
+        .find_map(|(is_given, name)| is_given.then_some(name))
+    }
+
     /// The operator's options.
     pub(super) fn options(&self) -> Options {
         let policy = |policy| match policy {
@@ -352,14 +608,15 @@ impl OperatorArguments {
             on_timeout: policy(self.on_timeout),
             retry: Retry {
                 on: match self.retry_on {
-                    RetryOnArgument::None => RetryOn::None,
-                    RetryOnArgument::Failure => RetryOn::Failure,
-                    RetryOnArgument::Missing => RetryOn::Missing,
-                    RetryOnArgument::Both => RetryOn::Both,
+                    None if self.retry_setting().is_some() => RetryOn::Failure,
+                    None | Some(RetryOnArgument::None) => RetryOn::None,
+                    Some(RetryOnArgument::Failure) => RetryOn::Failure,
+                    Some(RetryOnArgument::Missing) => RetryOn::Missing,
+                    Some(RetryOnArgument::Both) => RetryOn::Both,
                 },
-                attempts: self.retry_attempts,
-                delay: self.retry_delay,
-                multiplier: self.retry_multiplier,
+                attempts: self.retry_attempts.unwrap_or(3),
+                delay: self.retry_delay.unwrap_or(Duration::from_millis(100)),
+                multiplier: self.retry_multiplier.unwrap_or(defaults.retry.multiplier),
                 max_delay: self.retry_max_delay,
                 jitter_seed: self.retry_jitter_seed,
             },
@@ -372,6 +629,15 @@ impl OperatorArguments {
             request_payload: false,
         }
     }
+}
+
+/// A duration after which a stall is worth telling.
+fn parse_stall(text: &str) -> Result<Duration, String> {
+    let duration = parse_duration(text)?;
+    if duration < Duration::from_millis(100) {
+        return Err("less than 100ms would tell of every pause; write 10s".into());
+    }
+    Ok(duration)
 }
 
 fn multiplier(text: &str) -> Result<Multiplier, String> {

@@ -1,29 +1,32 @@
 //! `lookaside enrich`: one step from a source to a sink.
 
 use std::{
-    fs::File,
-    io::{IsTerminal, Write},
-    path::Path,
+    io::IsTerminal,
     sync::{Arc, atomic::Ordering},
     thread::JoinHandle,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::{
-    arguments::{EnrichArguments, StatsFormat},
+    arguments::{EnrichArguments, MaxErrors, StatsFormat},
     exit::{CliError, ExitStatus},
+    failures::{bad_input, driver_error, unreadable, unwritable},
+    files::{self, is_stream},
+    lines::Lines,
     lookup_address,
     progress::Progress,
     reading::{self, Outbox, ReadCounts, Reading, Watermarks},
     stalls,
+    stopping::{Stop, Why},
     summary::Summary,
-    writing::{self, WriteCounts, Written},
+    writing::{self, Written},
 };
 use crate::{
-    Driver, DriverError, LookupProvider, OperatorComponent, OperatorError, Stats,
-    join::{RecordReader, RowsShape, Shape, Target},
-    sink::SinkError,
-    source::{self, Format, SourceError},
+    Driver, LookupProvider, OperatorComponent, Policy, Stats,
+    driver::DriverHandle,
+    join::{RecordReader, RowsShape, Shape, ShapeSettings, Target},
+    sink::Output,
+    source::{self, Format},
 };
 
 /// Runs it and says how it ended.
@@ -36,67 +39,123 @@ pub(super) fn run(arguments: &EnrichArguments, quiet: bool) -> Result<ExitStatus
             CliError::environment(format!("cannot start threads: {error}"), "raise the limit on threads")
         })?;
     let _context = runtime.enter();
-    let provider = runtime.block_on(lookup_address::open(&arguments.lookup, in_format.is_untyped()))?;
-    let shape = shape(arguments, provider.as_ref());
+    let capacity = arguments.operator.capacity();
+    let provider = runtime.block_on(lookup_address::open(&arguments.lookup, capacity))?;
+    let shape = shape(arguments, provider.as_ref())?;
     let component = component(arguments)?;
 
-    let (outbox, input) = Outbox::new();
+    let stop = Stop::new();
+    let (outbox, input) = Outbox::new(stop.closed());
     let flush = outbox.clone();
-    let bytes = source::open(&arguments.input, Box::new(move || flush.flush_before_read()))
+    let bytes = source::open(&arguments.input, Box::new(move || flush.flush_before_read()), stop.is_reading())
         .map_err(|error| unreadable(&arguments.input, &error))?;
-    let sink = out_format.sink(output(&arguments.writing.output)?);
+    let growth = files::growth(&arguments.input);
+    let sink = out_format.sink(Output::new(&arguments.writing.output, growth));
 
     let options = arguments.operator.options();
-    let driver = Driver::with_component(&component, &options, provider).map_err(driver_error)?;
+    let fails = [options.on_missing, options.on_failure, options.on_timeout].contains(&Policy::Fail);
+    let driver = Driver::with_component(&component, &options, Arc::clone(&provider))
+        .map_err(|error| driver_error(error, None))?;
     let no_thread =
         |error| CliError::environment(format!("cannot start a thread: {error}"), "raise the limit on threads");
     let start = Instant::now();
-    let counts = Arc::new(ReadCounts::default());
-    let reading = reading(arguments, in_format, &shape);
-    let reader = reading::start(reading, bytes, outbox, Arc::clone(&counts)).map_err(no_thread)?;
+    let counts = Arc::new(ReadCounts::new(Lines::new(capacity, fails)));
+    let reading = reading(arguments, in_format, &shape, provider);
+    let reader = reading::start(reading, bytes, outbox, Arc::clone(&counts), stop.clone()).map_err(no_thread)?;
     let joined = driver.enrich_chunks(input);
     let handle = joined.handle();
-    let writer = writing::start(shape, sink, joined, runtime.handle().clone()).map_err(no_thread)?;
+    let writer =
+        writing::start(shape, sink, joined, Arc::clone(&counts), runtime.handle().clone()).map_err(no_thread)?;
 
     let explained =
         runtime.spawn(stalls::explain(handle.clone(), Arc::clone(&counts), arguments.operator.explain_stalls));
-    let data_on_stdout = is_stdout(&arguments.writing.output);
+    let signals = runtime.spawn(stop.clone().at_signals());
+    if let Some(most) = arguments.writing.max_errors {
+        runtime.spawn(end_at_errors(most, handle.clone(), Arc::clone(&counts), stop.clone()));
+    }
+    let data_on_stdout = is_stream(&arguments.writing.output);
     let progress = (!quiet).then(|| Progress::start(Arc::clone(&counts), handle.clone(), data_on_stdout)).flatten();
-    let Written { counts: written, run } = join(writer);
+    let Written { records, run } = join(writer);
     explained.abort();
+    signals.abort();
     drop(progress);
 
-    let written = match written {
+    let written = match records {
         Err(error) if error.is_closed_pipe() => return Ok(ExitStatus::Done),
-        written => written.map_err(|error| unwritable(&arguments.writing.output, &error))?,
+        records => records.map_err(|error| unwritable(&arguments.writing.output, growth, &error))?,
     };
     let summary = summary(&counts, written, handle.stats(), start);
     let for_people = (!quiet && std::io::stderr().is_terminal()).then_some(StatsFormat::Text);
     if let Some(format) = arguments.writing.stats.or(for_people) {
         summary.tell(format);
     }
-    run.map_err(driver_error)?;
-    join(reader).map_err(|error| bad_input(&arguments.input, &error))?;
-    Ok(if summary.is_incomplete() { ExitStatus::Incomplete } else { ExitStatus::Done })
+    run.map_err(|error| driver_error(error, Some((arguments, &counts, &summary.stats))))?;
+    // A reader that was left alone may wait for bytes for ever.
+    if stop.why().is_none() {
+        join(reader).map_err(|error| bad_input(&arguments.input, &error))?;
+    }
+    warn_of_a_key_that_nothing_has(arguments, &summary);
+    ended(arguments, &summary, &stop)
 }
 
 fn join<T>(thread: JoinHandle<T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn input_format(arguments: &EnrichArguments) -> Result<Format, CliError> {
-    if let Some(format) = arguments.reading.in_format {
-        return Ok(format);
+/// What the exit code says of a run that came to an end.
+fn ended(arguments: &EnrichArguments, summary: &Summary, stop: &Stop) -> Result<ExitStatus, CliError> {
+    let errors = summary.errors();
+    if let Some(most) = arguments.writing.max_errors
+        && most.is_passed(errors, summary.read)
+    {
+        let early = if stop.why() == Some(Why::Errors) { "; the run has ended early" } else { "" };
+        tracing::error!("{errors} of {} records failed or were skipped, over --max-errors {most}{early}", summary.read);
+        return Ok(ExitStatus::Incomplete);
     }
-    if arguments.input == Path::new("-") {
-        return Ok(Format::Ndjson);
-    }
-    Format::of_path(&arguments.input).ok_or_else(|| {
-        CliError::usage(
-            format!("the name {} does not say how the file is written", arguments.input.display()),
-            "say it: --in-format ndjson, json, csv or tsv",
-        )
+    Ok(match stop.why() {
+        Some(Why::Signal(status)) => status,
+        _ if errors > 0 && !arguments.writing.allow_errors && arguments.writing.max_errors.is_none() => {
+            ExitStatus::Incomplete
+        }
+        _ => ExitStatus::Done,
     })
+}
+
+/// Ends the run once more records have failed than may.
+async fn end_at_errors(most: MaxErrors, handle: DriverHandle, counts: Arc<ReadCounts>, stop: Stop) {
+    let MaxErrors::Count(_) = most else { return };
+    loop {
+        let stats = handle.stats();
+        let errors = stats.failed + stats.timed_out + counts.skipped.load(Ordering::Relaxed);
+        if most.is_passed(errors, 0) {
+            return stop.end(Why::Errors).await;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// A misspelt key looks like misses alone.
+fn warn_of_a_key_that_nothing_has(arguments: &EnrichArguments, summary: &Summary) {
+    if summary.read > summary.skipped && summary.without_key == summary.read - summary.skipped {
+        let key = arguments.lookup.key().iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        tracing::warn!(
+            "none of the {} records has the field of --key {key}, so that nothing was looked up",
+            summary.read
+        );
+    }
+}
+
+/// How the input is written; none where its first bytes are to tell.
+fn input_format(arguments: &EnrichArguments) -> Result<Option<Format>, CliError> {
+    let input = &arguments.input;
+    let named = arguments.reading.in_format.or_else(|| Format::of_path(input));
+    if named.is_some() || is_stream(input) || input.extension().is_none() {
+        return Ok(named);
+    }
+    Err(CliError::usage(
+        format!("the name {} does not say how the file is written", input.display()),
+        "say it: --in-format ndjson, json, csv or tsv",
+    ))
 }
 
 fn output_format(arguments: &EnrichArguments) -> Format {
@@ -105,30 +164,54 @@ fn output_format(arguments: &EnrichArguments) -> Format {
 }
 
 fn check(arguments: &EnrichArguments) -> Result<(), CliError> {
-    if arguments.shape.merge.is_some() && arguments.shape.rows == RowsShape::All {
+    let shape = &arguments.shape;
+    if shape.merge.is_some() && shape.rows == RowsShape::All {
         return Err(CliError::usage(
             "--merge puts one row's fields beside the record's, and --rows all asks for many rows",
-            "leave --rows out, or nest the rows with --as FIELD",
+            "write a record for each row with --rows each, or nest the rows with --as FIELD",
         ));
     }
-    let same = |path: &Path| path.canonicalize().ok().filter(|_| path != Path::new("-"));
-    if same(&arguments.input).is_some_and(|input| same(&arguments.writing.output) == Some(input)) {
+    if shape.field.names().is_none() {
         return Err(CliError::usage(
-            format!("{} is both input and output, and would be emptied before it is read", arguments.input.display()),
-            "write to another file",
+            format!("--as {} leads into an array, and what was found goes into a field", shape.field),
+            "name a field, such as lookup or user.info",
         ));
     }
-    Ok(())
+    arguments.operator.check().map_err(|(message, help)| CliError::usage(message, help))?;
+    files::check(arguments)
 }
 
-fn shape(arguments: &EnrichArguments, provider: &dyn LookupProvider) -> Shape {
-    Shape {
+fn shape(arguments: &EnrichArguments, provider: &dyn LookupProvider) -> Result<Shape, CliError> {
+    let fields = arguments.shape.fields();
+    let columns = provider.columns().map(<[String]>::to_vec);
+    if let (Some(fields), Some(columns)) = (&fields, &columns)
+        && let Some(unknown) = fields.iter().find(|field| !columns.contains(field))
+    {
+        let there = crate::lookup::table::columns_there(unknown, columns);
+        return Err(CliError::usage(
+            format!("rows have no field {unknown}; {there}"),
+            "name the rows' own fields in --fields",
+        ));
+    }
+    let shape = Shape::new(ShapeSettings {
         target: match &arguments.shape.merge {
             Some(prefix) => Target::Merge(prefix.clone()),
             None => Target::Field(arguments.shape.field.clone()),
         },
         rows: arguments.shape.rows,
-        columns: provider.columns().map(<[String]>::to_vec).unwrap_or_default(),
+        selects: fields.is_some(),
+        columns: fields.or(columns),
+        overwrites: arguments.shape.overwrite,
+        tells_errors: arguments.operator.emits_errors(),
+    });
+    match shape.twice() {
+        Some(field) => Err(CliError::usage(
+            format!(
+                "the field `{field}` would be set twice: by a column, and by another or by what says why a lookup failed"
+            ),
+            "choose another --merge PREFIX, or take some of the columns with --fields",
+        )),
+        None => Ok(shape),
     }
 }
 
@@ -137,19 +220,27 @@ fn component(arguments: &EnrichArguments) -> Result<OperatorComponent, CliError>
         Some(file) => OperatorComponent::from_file(file),
         None => OperatorComponent::bundled(),
     };
-    component.map_err(|error| driver_error(error.into()))
+    component.map_err(|error| driver_error(error.into(), None))
 }
 
-fn reading(arguments: &EnrichArguments, format: Format, shape: &Shape) -> Reading {
+fn reading(
+    arguments: &EnrichArguments,
+    format: Option<Format>,
+    shape: &Shape,
+    provider: Arc<dyn LookupProvider>,
+) -> Reading {
     let event_time = &arguments.reading.event_time;
     Reading {
         format,
+        else_format: is_stream(&arguments.input).then_some(Format::Ndjson),
+        dialect: (&arguments.reading.dialect).into(),
         reader: RecordReader {
-            key: arguments.lookup.key.clone(),
-            order_key: arguments.operator.order_key.clone(),
+            key: arguments.lookup.key(),
+            order_key: arguments.operator.order_key(),
             event_time: event_time.clone().map(|path| (path, arguments.reading.event_time_format.clone())),
-            replaced: shape.fields(),
-            empty_is_null: format.is_untyped(),
+            set: shape.fields(),
+            overwrites: arguments.shape.overwrite,
+            empty_is_null: false,
         },
         watermarks: event_time.is_some().then(|| Watermarks {
             delay: i64::try_from(arguments.reading.watermark_delay.as_millis()).unwrap_or(i64::MAX),
@@ -157,88 +248,17 @@ fn reading(arguments: &EnrichArguments, format: Format, shape: &Shape) -> Readin
         }),
         on_bad_record: arguments.reading.on_bad_record,
         limit: arguments.reading.limit,
+        provider,
     }
 }
 
-fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
-fn output(path: &Path) -> Result<Box<dyn Write + Send>, CliError> {
-    if is_stdout(path) {
-        return Ok(Box::new(std::io::stdout()));
-    }
-    match File::create(path) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(unwritable(path, &SinkError::Io(error))),
-    }
-}
-
-fn summary(counts: &ReadCounts, written: WriteCounts, stats: Stats, start: Instant) -> Summary {
+fn summary(counts: &ReadCounts, written: u64, stats: Stats, start: Instant) -> Summary {
     Summary {
         read: counts.records.load(Ordering::Relaxed),
         skipped: counts.skipped.load(Ordering::Relaxed),
+        without_key: counts.without_key.load(Ordering::Relaxed),
         written,
         stats,
         elapsed: start.elapsed(),
     }
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::environment(format!("cannot read {}: {error}", path.display()), "check the path and your permissions")
-}
-
-fn unwritable(path: &Path, error: &SinkError) -> CliError {
-    let path = if is_stdout(path) { "standard output".into() } else { path.display().to_string() };
-    let help = match error {
-        SinkError::DoesNotFit { .. } => "choose another format with --out-format, or other names with --as or --merge",
-        SinkError::Io(_) => "what was written so far is whole records but may lack its end; make room and run again",
-    };
-    CliError::environment(format!("cannot write {path}: {error}"), help)
-}
-
-fn bad_input(path: &Path, error: &SourceError) -> CliError {
-    let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
-    match error {
-        SourceError::Io(error) => unreadable(path, error),
-        SourceError::BadRecord { line, reason } => CliError::environment(
-            format!("{name}:{line}: {reason}"),
-            "the records before it are written; mend this one, or pass over such records with --on-bad-record skip",
-        ),
-        SourceError::Broken { line, reason } => CliError::environment(
-            format!("{name}:{line}: {reason}"),
-            "the records before it are written; check that --in-format says how the file is written",
-        ),
-    }
-}
-
-fn driver_error(error: DriverError) -> CliError {
-    match &error {
-        DriverError::Component(component) => CliError::environment(
-            describe(component),
-            "give a component that exports lookaside:async-lookup, or leave --component out",
-        ),
-        DriverError::Operator(OperatorError::LookupFailed(_)) => CliError::operator(
-            error.to_string(),
-            "what was joined before is written; to go on past such records use --on-failure, --on-timeout or --on-missing with emit or drop",
-        ),
-        DriverError::Operator(OperatorError::RefusedOption(_)) => {
-            CliError::usage(error.to_string(), "see `lookaside enrich --help` for what the options take")
-        }
-        DriverError::Operator(_) => CliError::operator(
-            error.to_string(),
-            "run with -v for more; this should not happen with the bundled component",
-        ),
-    }
-}
-
-/// An error with its causes.
-fn describe(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

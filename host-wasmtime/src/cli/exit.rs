@@ -10,7 +10,7 @@ use miette::Diagnostic;
 pub enum ExitStatus {
     /// Every record went as it was asked for.
     Done = 0,
-    /// The run came to its end, but records were dropped, skipped, or emitted as failed.
+    /// The run came to its end, but lookups failed or timed out, or records were skipped.
     Incomplete = 1,
     /// The command line makes no sense.
     Usage = 2,
@@ -18,6 +18,10 @@ pub enum ExitStatus {
     Environment = 3,
     /// The operator failed.
     Operator = 4,
+    /// SIGINT ended the run; what was read before is written.
+    Interrupted = 130,
+    /// SIGTERM ended the run; what was read before is written.
+    Terminated = 143,
 }
 
 impl From<ExitStatus> for ExitCode {

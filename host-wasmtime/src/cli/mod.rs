@@ -1,48 +1,59 @@
 //! The command line `lookaside`.
 
 mod arguments;
+mod color;
 mod duration;
 mod enrich;
 mod exit;
+mod failures;
+mod files;
+mod lines;
 mod lookup_address;
 mod lookups;
 mod progress;
 mod reading;
 mod stalls;
+mod stopping;
 mod summary;
 mod writing;
 
 use std::{io::IsTerminal, process::ExitCode};
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use arguments::{Arguments, Command};
+use color::Color;
 use exit::CliError;
 pub use exit::ExitStatus;
 
 /// Runs the command line and says how it ended; see [`ExitStatus`] for the codes.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    start_log(arguments.verbose, arguments.quiet);
+    let color = Color::of(std::env::args_os());
+    let mut parser = Arguments::command().color(color.of_parser());
+    let arguments = match Arguments::from_arg_matches(&parser.get_matches_mut()) {
+        Ok(arguments) => arguments,
+        Err(error) => error.format(&mut parser).exit(),
+    };
+    start_log(arguments.verbose, arguments.quiet, color);
     let ended = match arguments.command {
         Command::Enrich(enrich) => enrich::run(&enrich, arguments.quiet),
         Command::Lookups(arguments) => lookups::run(&arguments),
     };
     match ended {
         Ok(status) => status.into(),
-        Err(error) => report(error),
+        Err(error) => report(error, color),
     }
 }
 
 /// Tells an error, with what to do about it.
-fn report(error: CliError) -> ExitCode {
+fn report(error: CliError, color: Color) -> ExitCode {
     let status = error.status();
     let is_terminal = std::io::stderr().is_terminal();
     let handler = miette::MietteHandlerOpts::new()
         .terminal_links(false)
-        .unicode(is_terminal)
-        .color(is_terminal)
+        .unicode(is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb"))
+        .color(color.on_stderr())
         .wrap_lines(is_terminal)
         .break_words(false);
     // Where one was set before, it stays.
@@ -51,7 +62,7 @@ fn report(error: CliError) -> ExitCode {
     status.into()
 }
 
-fn start_log(verbose: u8, quiet: bool) {
+fn start_log(verbose: u8, quiet: bool, color: Color) {
     let level = match verbose {
         0 if quiet => tracing::Level::ERROR,
         0 => tracing::Level::WARN,
@@ -60,7 +71,7 @@ fn start_log(verbose: u8, quiet: bool) {
     };
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .with_ansi(color.on_stderr())
         .with_max_level(level)
         .with_target(false)
         .without_time()

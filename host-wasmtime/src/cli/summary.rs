@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use super::{arguments::StatsFormat, writing::WriteCounts};
+use super::arguments::StatsFormat;
 use crate::Stats;
 
 /// What a run came to.
@@ -10,15 +10,18 @@ use crate::Stats;
 pub(super) struct Summary {
     pub(super) read: u64,
     pub(super) skipped: u64,
-    pub(super) written: WriteCounts,
+    /// Records without the key's field.
+    pub(super) without_key: u64,
+    /// Records that were written.
+    pub(super) written: u64,
     pub(super) stats: Stats,
     pub(super) elapsed: Duration,
 }
 
 impl Summary {
-    /// Whether records were dropped, skipped, or emitted as failed.
-    pub(super) fn is_incomplete(&self) -> bool {
-        self.stats.dropped > 0 || self.skipped > 0 || self.written.failed > 0
+    /// Records whose lookup failed or timed out, and those that were skipped.
+    pub(super) fn errors(&self) -> u64 {
+        self.stats.failed + self.stats.timed_out + self.skipped
     }
 
     /// Tells it on stderr.
@@ -30,15 +33,16 @@ impl Summary {
     }
 
     fn rate(&self) -> u64 {
-        (self.written.records as f64 / self.elapsed.as_secs_f64().max(1e-6)) as u64
+        (self.written as f64 / self.elapsed.as_secs_f64().max(1e-6)) as u64
     }
 
     fn json(&self) -> String {
         let mut json = format!(
-            "{{\"records-read\":{},\"records-skipped\":{},\"records-written\":{},\"seconds\":{:.3},\"records-per-second\":{}",
+            "{{\"records-read\":{},\"records-skipped\":{},\"records-without-key\":{},\"records-written\":{},\"seconds\":{:.3},\"records-per-second\":{}",
             self.read,
             self.skipped,
-            self.written.records,
+            self.without_key,
+            self.written,
             self.elapsed.as_secs_f64(),
             self.rate(),
         );
@@ -52,9 +56,9 @@ impl Summary {
     fn text(&self) -> String {
         let stats = &self.stats;
         format!(
-            "{} read, {} written in {:.2} s ({}/s): {} found, {} missing, {} failed, {} timed out; {} dropped, {} skipped",
+            "{} read, {} written in {:.2} s ({}/s): {} found, {} missing, {} failed, {} timed out; {} dropped, {} skipped, {} without the key's field",
             self.read,
-            self.written.records,
+            self.written,
             self.elapsed.as_secs_f64(),
             self.rate(),
             stats.found,
@@ -63,6 +67,7 @@ impl Summary {
             stats.timed_out,
             stats.dropped,
             self.skipped,
+            self.without_key,
         )
     }
 }

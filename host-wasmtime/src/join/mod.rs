@@ -2,11 +2,12 @@
 
 mod event_time;
 mod fields;
+mod object;
 mod record_reader;
 mod shape;
 
 pub use event_time::EventTimeFormat;
-pub use fields::FieldPath;
 pub(crate) use fields::all_fields;
-pub use record_reader::{BadField, RecordReader};
-pub use shape::{BadRow, RowsShape, Shape, Target};
+pub use fields::{FieldPath, FieldPaths, Names};
+pub use record_reader::{BadField, ReadRecord, RecordReader};
+pub use shape::{BadRow, FieldNames, RowsShape, Shape, ShapeSettings, Target};

@@ -2,7 +2,7 @@
 //!
 //! A key crosses the operator as a JSON array of its values, so `7` and `"7"` differ, and so do
 //! `["a b", "c"]` and `["a", "b c"]`. Equal values have equal bytes: texts are escaped in one way,
-//! and whole numbers are written as their digits, however the data wrote them.
+//! and numbers that are equal as exact decimals are written alike, however the data wrote them.
 
 use bytes::Bytes;
 use lookaside_core::{FailureKind, LookupError};
@@ -15,7 +15,8 @@ use crate::json;
 pub enum KeyValue {
     /// True or false.
     Boolean(bool),
-    /// A number, as text: whole numbers as their digits, others as they were written.
+    /// A number, as the one text that all exactly equal decimals have: `7`, `0.1`, `-12.5`; with an exponent where it has
+    /// more zeros than anybody counts.
     Number(String),
     /// A text.
     Text(String),
@@ -52,7 +53,7 @@ impl KeyValue {
             b'"' => serde_json::from_str(json).ok().map(Self::Text),
             b't' => Some(Self::Boolean(true)),
             b'f' => Some(Self::Boolean(false)),
-            b'-' | b'0'..=b'9' => Some(Self::Number(whole_number(json).unwrap_or_else(|| json.to_owned()))),
+            b'-' | b'0'..=b'9' => Some(Self::Number(one_spelling(json).unwrap_or_else(|| json.to_owned()))),
             _ => None,
         }
     }
@@ -168,33 +169,36 @@ fn unreadable(why: &str) -> LookupError {
     LookupError::new(FailureKind::Rejected, format!("the key is no array of texts, numbers and booleans: {why}"))
 }
 
-/// The digits of a JSON number that is whole and was written with a fraction or an exponent, such
-/// as `7.0` and `12e1`; what is written in digits alone already stays as it is.
-fn whole_number(json: &str) -> Option<String> {
-    if json == "-0" {
-        return Some("0".into());
-    }
-    if !json.contains(['.', 'e', 'E']) {
+/// Zeros that are written out at most, before or behind a number's other digits.
+const MAX_ZEROS: i64 = 40;
+
+/// The one text for a JSON number, by its exact decimal value; none where `json` has it already, or where its exponent is
+/// beyond counting.
+fn one_spelling(json: &str) -> Option<String> {
+    let is_whole = !json.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+    if is_whole && json != "-0" {
         return None;
     }
     let (mantissa, exponent) = json.split_once(['e', 'E']).unwrap_or((json, "0"));
-    let exponent: i32 = exponent.parse().ok()?;
+    let exponent: i64 = exponent.parse().ok()?;
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |mantissa| ("-", mantissa));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
-    let mut digits = format!("{whole}{fraction}");
-    let zeros = exponent - i32::try_from(fraction.len()).ok()?;
-    // Beyond any number that tables count in, the text itself is the better name.
-    if zeros > 40 {
-        return None;
-    }
-    for _ in zeros..0 {
-        if digits.pop()? != '0' {
-            return None;
-        }
-    }
-    digits.extend(std::iter::repeat_n('0', usize::try_from(zeros).unwrap_or(0)));
+    // The value is `digits`, which neither begin nor end with a zero, times ten to the power of `power`.
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_end_matches('0');
+    let behind = (all.len() - digits.len()) as i64;
+    let power = exponent.checked_sub(fraction.len() as i64)?.checked_add(behind)?;
     let digits = digits.trim_start_matches('0');
-    Some(if digits.is_empty() { "0".into() } else { format!("{sign}{digits}") })
+    if digits.is_empty() {
+        return Some("0".into());
+    }
+    let point = power + digits.len() as i64;
+    Some(match power {
+        0..=MAX_ZEROS => format!("{sign}{digits}{}", "0".repeat(power as usize)),
+        _ if power < 0 && point > 0 => format!("{sign}{}.{}", &digits[..point as usize], &digits[point as usize..]),
+        _ if power < 0 && point >= -MAX_ZEROS => format!("{sign}0.{}{digits}", "0".repeat(-point as usize)),
+        power => format!("{sign}{digits}e{power}"),
+    })
 }
 
 #[cfg(test)]
@@ -214,6 +218,16 @@ mod tests {
             ("0", "-0"),
             ("0", "0.0"),
             ("-5", "-5.00"),
+            ("1.5", "1.50"),
+            ("1.5", "15e-1"),
+            ("0.1", "0.10"),
+            ("1e-7", "0.0000001"),
+            ("-12.5", "-1.25E+1"),
+            ("100.25", "10025e-2"),
+            ("1e400", "10e399"),
+            ("1e-400", "0.1e-399"),
+            ("0", "0e5"),
+            ("0", "-0.00e-9"),
             (r#""A""#, r#""\u0041""#),
         ] {
             assert_eq!(key(&[one]), key(&[other]), "{one} {other}");
@@ -230,6 +244,11 @@ mod tests {
             &[r#""a b""#, r#""c""#],
             &[r#""a""#, r#""b c""#],
             &["7.5"],
+            &["0.1"],
+            &["0.10000000000000000000001"],
+            &["1e400"],
+            &["1e-400"],
+            &["-7.5"],
             &["9007199254740993"],
             &["9007199254740992"],
         ];

@@ -80,6 +80,10 @@ impl LookupProvider for WithLatency {
     fn columns(&self) -> Option<&[String]> {
         self.provider.columns()
     }
+
+    fn take_untyped_keys(&self) {
+        self.provider.take_untyped_keys();
+    }
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub use function::{from_batch_fn, from_fn, from_memory};
 pub(crate) use key::KeyWriter;
 pub use key::{KeyKind, KeyValue, read_key, write_key};
 pub use latency::{Latency, WithLatency};
-pub use open::{OpenError, Selection, open};
+pub use open::{OpenError, Selection, files, open};
 pub use settings::Setting;
 
 use address::Address;
@@ -96,6 +96,10 @@ pub trait LookupProvider: Send + Sync + 'static {
         None
     }
 
+    /// Says that keys come from a stream without types, as CSV is: a text stands for what it spells. A provider that
+    /// compares by rules of its own need not know.
+    fn take_untyped_keys(&self) {}
+
     /// Whether it has all answers at hand, so that it never waits, nor works for long. The driver then asks it itself,
     /// which spares a task.
     fn answers_at_once(&self) -> bool {
@@ -110,6 +114,10 @@ impl<P: LookupProvider + ?Sized> LookupProvider for std::sync::Arc<P> {
 
     fn columns(&self) -> Option<&[String]> {
         (**self).columns()
+    }
+
+    fn take_untyped_keys(&self) {
+        (**self).take_untyped_keys();
     }
 
     fn answers_at_once(&self) -> bool {

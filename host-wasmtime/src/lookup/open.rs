@@ -4,6 +4,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 
+use crate::delimited::Dialect;
+
 use super::{
     LookupProvider,
     table::{Table, TableError, TableFormat},
@@ -18,8 +20,12 @@ pub struct Selection {
     pub table: Option<String>,
     /// The query to run for each key, for databases: its parameters are the key's values.
     pub query: Option<String>,
-    /// Whether the stream has no types, as CSV has none: texts stand for what they spell.
-    pub untyped_keys: bool,
+    /// How a `csv:` or `tsv:` table is parted, where not in the usual way.
+    pub dialect: Option<Dialect>,
+    /// Whether rows of a table that cannot be read are passed over.
+    pub skip_bad_rows: bool,
+    /// Records in flight at most, where that is known: a backend that makes fewer calls at once says so.
+    pub in_flight: Option<usize>,
 }
 
 /// A backend cannot be used.
@@ -75,8 +81,8 @@ pub fn open<'a>(
 
 async fn open_scheme(address: &str, selection: &Selection) -> Result<Arc<dyn LookupProvider>, OpenError> {
     Ok(match scheme(address) {
-        "csv" => table(address, TableFormat::Delimited(b','), selection)?,
-        "tsv" => table(address, TableFormat::Delimited(b'\t'), selection)?,
+        "csv" => table(address, TableFormat::Delimited(selection.dialect.unwrap_or(Dialect::CSV)), selection)?,
+        "tsv" => table(address, TableFormat::Delimited(selection.dialect.unwrap_or(Dialect::TSV)), selection)?,
         "json" | "ndjson" => table(address, TableFormat::Json, selection)?,
         #[cfg(feature = "sqlite")]
         "sqlite" => Arc::new(super::sqlite::open(address, selection)?),
@@ -110,9 +116,37 @@ fn table(address: &str, format: TableFormat, selection: &Selection) -> Result<Ar
         });
     }
     let path = file(address)?;
-    let table = Table::read(&path, format, &selection.key_columns)?;
+    let read = if selection.skip_bad_rows { Table::read_skipping } else { Table::read };
+    let table = read(&path, format, &selection.key_columns)?;
     tracing::info!("{} rows in {}", table.len(), path.display());
-    Ok(Arc::new(if selection.untyped_keys { table.with_untyped_keys() } else { table }))
+    if table.skipped() > 0 {
+        tracing::warn!(
+            "{} rows of {} cannot be read and are passed over; -v tells each",
+            table.skipped(),
+            path.display()
+        );
+    }
+    Ok(Arc::new(table))
+}
+
+/// The files that the lookup at `address` reads, as far as its text tells: what must not be written to meanwhile.
+#[must_use]
+pub fn files(address: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = super::secret::files(address).map(PathBuf::from).collect();
+    let (scheme, rest) = address.split_once(':').unwrap_or_default();
+    match scheme {
+        "csv" | "tsv" | "json" | "ndjson" => files.push(rest.into()),
+        "sqlite" => {
+            let path = rest.split('?').next().unwrap_or_default();
+            // What SQLite keeps beside a database is part of it.
+            files.extend(["", "-wal", "-shm", "-journal"].map(|end| PathBuf::from(format!("{path}{end}"))));
+        }
+        _ => {}
+    }
+    let settings = rest.split_once(['?', '#']).map_or("", |(_, settings)| settings);
+    let certificates = settings.split('&').filter_map(|setting| setting.strip_prefix("tls-ca="));
+    files.extend(certificates.map(PathBuf::from));
+    files
 }
 
 /// The file in `scheme:FILE`.

@@ -17,6 +17,11 @@ pub(crate) fn expand(address: &str) -> Result<String, String> {
     Ok(expanded)
 }
 
+/// The files that references in `address` name.
+pub(crate) fn files(address: &str) -> impl Iterator<Item = &str> {
+    address.split("${file:").skip(1).filter_map(|rest| rest.split_once('}').map(|(path, _)| path))
+}
+
 fn resolve(reference: &str) -> Result<String, String> {
     match reference.split_once(':') {
         Some(("env", name)) => std::env::var(name)

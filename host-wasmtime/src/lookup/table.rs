@@ -8,19 +8,24 @@ use std::{
     collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use futures::future::BoxFuture;
 use lookaside_core::{FailureKind, LookupError, Rows};
 
 use super::{KeyKind, KeyValue, LookupBatch, LookupProvider, read_key, write_key};
+use crate::{
+    delimited::{Dialect, nearest},
+    text::{Packing, Unpacked},
+};
 use keyed_rows::{Candidate, KeyedRows};
 
 /// How a table file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Values parted by a byte, such as `,` or a tab; the first line names the columns.
-    Delimited(u8),
+    /// Values parted by a delimiter, as CSV and TSV.
+    Delimited(Dialect),
     /// Objects: one a line, or an array of them.
     Json,
 }
@@ -47,8 +52,18 @@ pub enum TableError {
         /// What was expected and what is there.
         reason: String,
     },
+    /// What follows cannot be told apart into rows.
+    #[error("{}:{line}: {reason}", .path.display())]
+    Broken {
+        /// Which file.
+        path: PathBuf,
+        /// From 1.
+        line: u64,
+        /// What was expected and what is there.
+        reason: String,
+    },
     /// The file has no such column.
-    #[error("{} has no column {column}; it has {}", .path.display(), .columns.join(", "))]
+    #[error("{} has no column {column}; {}", .path.display(), columns_there(.column, .columns))]
     NoColumn {
         /// Which file.
         path: PathBuf,
@@ -57,6 +72,24 @@ pub enum TableError {
         /// The columns that are there.
         columns: Vec<String>,
     },
+}
+
+/// The columns that a file has, and which of them may be meant.
+pub(crate) fn columns_there(wanted: &str, columns: &[String]) -> String {
+    /// What is more helps nobody.
+    const SHOWN: usize = 20;
+    let shown: Vec<String> = columns.iter().take(SHOWN).map(|column| shown_name(column)).collect();
+    let more = if columns.len() > SHOWN { format!(" and {} more", columns.len() - SHOWN) } else { String::new() };
+    let meant = nearest(wanted, columns.iter().map(String::as_str))
+        .map(|name| format!("; did you mean {}?", shown_name(name)))
+        .unwrap_or_default();
+    format!("it has {}{more}{meant}", shown.join(", "))
+}
+
+/// A name as it has to be written: in quotes where it would not be seen as one.
+fn shown_name(name: &str) -> String {
+    let is_plain = !name.is_empty() && name.trim() == name && !name.contains([',', '.', '"', '[']);
+    if is_plain { name.to_owned() } else { crate::json::text(name) }
 }
 
 /// A table in memory, indexed by its key. Rows with a null in the key are never found.
@@ -68,7 +101,10 @@ pub struct Table {
     kinds: Vec<BTreeSet<KeyKind>>,
     rows: KeyedRows,
     /// Whether texts in keys stand for whatever type the column has.
-    untyped_keys: bool,
+    untyped_keys: AtomicBool,
+    /// Whether rows that cannot be read are passed over, and how many were.
+    skips: bool,
+    skipped: u64,
 }
 
 impl fmt::Debug for Table {
@@ -80,33 +116,65 @@ impl fmt::Debug for Table {
 impl Table {
     /// Reads the table in `path`, indexed by `key_columns`.
     ///
-    /// In a CSV file a key column whose values are all whole numbers holds numbers, any other
-    /// texts; all other columns are texts. In a JSON file each value has its own type.
+    /// In a CSV file a key column whose values are all decimal numbers holds numbers, unless two of them mean the same one
+    /// (1.1 and 1.10 are versions then, and not numbers); any other holds texts, and all other columns do.
+    /// In a JSON file each value has its own type.
     ///
     /// # Errors
     ///
     /// [`TableError`], with the line that is wrong.
     pub fn read(path: &Path, format: TableFormat, key_columns: &[String]) -> Result<Self, TableError> {
+        Self::read_rows(path, format, key_columns, false)
+    }
+
+    /// As [`Self::read`], but rows that cannot be read are passed over; [`Self::skipped`] says how many were.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError`] where the file cannot be told apart into rows.
+    pub fn read_skipping(path: &Path, format: TableFormat, key_columns: &[String]) -> Result<Self, TableError> {
+        Self::read_rows(path, format, key_columns, true)
+    }
+
+    fn read_rows(path: &Path, format: TableFormat, key_columns: &[String], skips: bool) -> Result<Self, TableError> {
         let mut table = Self {
             name: path.display().to_string(),
             key_columns: key_columns.to_vec(),
             columns: Vec::new(),
             kinds: vec![BTreeSet::new(); key_columns.len()],
             rows: KeyedRows::default(),
-            untyped_keys: false,
+            untyped_keys: AtomicBool::new(false),
+            skips,
+            skipped: 0,
         };
         match format {
-            TableFormat::Delimited(delimiter) => csv_file::read(&mut table, path, delimiter)?,
+            TableFormat::Delimited(dialect) => csv_file::read(&mut table, path, dialect)?,
             TableFormat::Json => json_file::read(&mut table, path)?,
         }
         Ok(table)
     }
 
-    /// The same table for a stream without types, such as CSV: a text in a key also finds the
-    /// number or boolean that is written like it.
+    /// How many rows were passed over.
     #[must_use]
-    pub fn with_untyped_keys(self) -> Self {
-        Self { untyped_keys: true, ..self }
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Passes over a bad row, where that is wanted.
+    fn skip(&mut self, error: TableError) -> Result<(), TableError> {
+        if !self.skips {
+            return Err(error);
+        }
+        tracing::info!("skipped {error}");
+        self.skipped += 1;
+        Ok(())
+    }
+
+    /// Opens a table file, unpacked.
+    fn open(path: &Path) -> Result<Unpacked, TableError> {
+        let file = std::fs::File::open(path);
+        let file = file.map_err(|source| TableError::Unreadable { path: path.to_owned(), source })?;
+        Ok(Unpacked::new(Box::new(file), Packing::of_path(path)))
     }
 
     /// How many rows can be found.
@@ -153,32 +221,30 @@ impl Table {
                 ),
             ));
         }
-        let mut changed = false;
-        for (number, kinds) in self.kinds.iter().enumerate() {
-            if kinds.contains(&values[number].kind()) {
-                continue;
-            }
-            match self.retyped(&values[number], kinds) {
-                Some(value) => values[number] = value,
-                None if self.untyped_keys => return Ok(Rows::None),
-                None => return Err(self.mismatch(number, &values[number])),
-            }
-            changed = true;
+        if !self.untyped_keys.load(Ordering::Relaxed) {
+            let stranger =
+                self.kinds.iter().enumerate().find(|&(number, kinds)| !kinds.contains(&values[number].kind()));
+            return stranger.map_or(Ok(Rows::None), |(number, _)| Err(self.mismatch(number, &values[number])));
         }
-        if !changed {
-            return Ok(Rows::None);
-        }
-        let key = write_key(&values);
-        Ok(self.rows.find(&key, self.candidate(&key)).unwrap_or_default())
+        Ok(self.find_retyped(&mut values, 0))
     }
 
-    /// A text of an untyped stream as the type that its column has.
-    fn retyped(&self, value: &KeyValue, kinds: &BTreeSet<KeyKind>) -> Option<KeyValue> {
-        let KeyValue::Text(text) = value else { return None };
-        if !self.untyped_keys || serde_json::from_str::<serde_json::Value>(text).is_err() {
-            return None;
+    /// The rows of the first key that has `values`, each from `from` on as it is or as the value that it spells.
+    fn find_retyped(&self, values: &mut [KeyValue], from: usize) -> Rows {
+        if from == values.len() {
+            let key = write_key(values);
+            return self.rows.find(&key, self.candidate(&key)).unwrap_or_default();
         }
-        KeyValue::from_json(text).filter(|value| kinds.contains(&value.kind()))
+        let text = values[from].clone();
+        let spelled = spelled(&text).filter(|value| self.kinds[from].contains(&value.kind()));
+        for value in self.kinds[from].contains(&text.kind()).then_some(text).into_iter().chain(spelled) {
+            values[from] = value;
+            let rows = self.find_retyped(values, from + 1);
+            if !rows.is_empty() {
+                return rows;
+            }
+        }
+        Rows::None
     }
 
     fn mismatch(&self, number: usize, value: &KeyValue) -> LookupError {
@@ -194,6 +260,13 @@ impl Table {
             ),
         )
     }
+}
+
+/// The number or boolean that a text spells.
+fn spelled(value: &KeyValue) -> Option<KeyValue> {
+    let KeyValue::Text(text) = value else { return None };
+    serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+    KeyValue::from_json(text).filter(|value| value.kind() != KeyKind::Text)
 }
 
 impl LookupProvider for Table {
@@ -213,5 +286,9 @@ impl LookupProvider for Table {
 
     fn answers_at_once(&self) -> bool {
         true
+    }
+
+    fn take_untyped_keys(&self) {
+        self.untyped_keys.store(true, Ordering::Relaxed);
     }
 }

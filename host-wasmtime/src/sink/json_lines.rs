@@ -2,19 +2,19 @@
 
 use std::io::{BufWriter, Write};
 
-use super::{Sink, SinkError};
+use super::{Output, Sink, SinkError};
 
 const BUFFER: usize = 128 << 10;
 
 pub(super) struct JsonLines {
-    output: BufWriter<Box<dyn Write + Send>>,
+    output: BufWriter<Output>,
     /// Whether the lines are the elements of an array.
     array: bool,
     is_empty: bool,
 }
 
 impl JsonLines {
-    pub(super) fn new(output: Box<dyn Write + Send>, array: bool) -> Self {
+    pub(super) fn new(output: Output, array: bool) -> Self {
         Self { output: BufWriter::with_capacity(BUFFER, output), array, is_empty: true }
     }
 }
@@ -40,6 +40,7 @@ impl Sink for JsonLines {
         if self.array {
             self.output.write_all(if self.is_empty { b"[]\n" } else { b"\n]\n" })?;
         }
-        self.flush()
+        self.output.flush()?;
+        Ok(self.output.get_mut().finish()?)
     }
 }

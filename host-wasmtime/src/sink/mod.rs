@@ -2,8 +2,11 @@
 
 mod delimited;
 mod json_lines;
+mod output;
 
-use std::io::{self, Write};
+use std::io;
+
+pub use output::{Growth, Output};
 
 use crate::source::Format;
 
@@ -34,6 +37,14 @@ impl SinkError {
 
 /// Takes joined records, one after another. May block.
 pub trait Sink: Send {
+    /// Says which fields records have, before the first one is written. A format that has no columns need not know.
+    fn set_columns(&mut self, _columns: Vec<String>) {}
+
+    /// Whether nobody has to say which fields records have.
+    fn has_columns(&self) -> bool {
+        true
+    }
+
     /// Writes one record, a JSON object on one line.
     ///
     /// # Errors
@@ -59,12 +70,12 @@ pub trait Sink: Send {
 impl Format {
     /// Writes records so into `output`.
     #[must_use]
-    pub fn sink(self, output: Box<dyn Write + Send>) -> Box<dyn Sink> {
+    pub fn sink(self, output: Output) -> Box<dyn Sink> {
         match self {
             Self::Ndjson => Box::new(json_lines::JsonLines::new(output, false)),
             Self::Json => Box::new(json_lines::JsonLines::new(output, true)),
-            Self::Csv => Box::new(delimited::Delimited::new(output, b',')),
-            Self::Tsv => Box::new(delimited::Delimited::new(output, b'\t')),
+            Self::Csv => Box::new(delimited::Delimited::csv(output)),
+            Self::Tsv => Box::new(delimited::Delimited::tsv(output)),
         }
     }
 }

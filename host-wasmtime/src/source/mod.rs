@@ -1,13 +1,17 @@
 //! Where records come from: NDJSON, JSON arrays, CSV and TSV, from files and pipes.
 
 mod delimited;
+mod guess;
 mod input;
-mod json_array;
+mod json;
 mod ndjson;
 
 use std::{io::BufRead, path::Path};
 
+pub use guess::guess;
 pub use input::{BeforeRead, open};
+
+use crate::delimited::Dialect;
 
 /// The longest record that is read, in bytes.
 pub const MAX_RECORD_BYTES: usize = 64 << 20;
@@ -18,11 +22,11 @@ pub const MAX_RECORD_BYTES: usize = 64 << 20;
 pub enum Format {
     /// One JSON object a line.
     Ndjson,
-    /// One array of JSON objects.
+    /// An array of JSON objects, or objects one after another, on any number of lines.
     Json,
     /// Values parted by commas; the first line names the fields.
     Csv,
-    /// Values parted by tabs; the first line names the fields.
+    /// Values parted by tabs, with the escapes \t, \n and \\; the first line names the fields.
     Tsv,
 }
 
@@ -47,14 +51,24 @@ impl Format {
         matches!(self, Self::Csv | Self::Tsv)
     }
 
-    /// Reads records that are written so.
+    /// How its values are parted, where they are.
     #[must_use]
-    pub fn source(self, input: Box<dyn BufRead + Send>) -> Box<dyn Source> {
+    pub fn dialect(self) -> Option<Dialect> {
+        match self {
+            Self::Ndjson | Self::Json => None,
+            Self::Csv => Some(Dialect::CSV),
+            Self::Tsv => Some(Dialect::TSV),
+        }
+    }
+
+    /// Reads records that are written so; `dialect` is how values are parted, where it is not the format's own.
+    #[must_use]
+    pub fn source(self, input: Box<dyn BufRead + Send>, dialect: Option<Dialect>) -> Box<dyn Source> {
         match self {
             Self::Ndjson => Box::new(ndjson::Ndjson::new(input)),
-            Self::Json => Box::new(json_array::JsonArray::new(input)),
-            Self::Csv => Box::new(delimited::Delimited::new(input, b',')),
-            Self::Tsv => Box::new(delimited::Delimited::new(input, b'\t')),
+            Self::Json => Box::new(json::Json::new(input)),
+            Self::Csv => Box::new(delimited::Delimited::new(input, dialect.unwrap_or(Dialect::CSV))),
+            Self::Tsv => Box::new(delimited::Delimited::new(input, dialect.unwrap_or(Dialect::TSV))),
         }
     }
 }
@@ -95,6 +109,15 @@ pub enum SourceError {
 
 /// Gives records, one after another. May block.
 pub trait Source: Send {
+    /// The fields that each record has, where the format says so before the first.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError`] where that cannot be read.
+    fn columns(&mut self) -> Result<Option<&[String]>, SourceError> {
+        Ok(None)
+    }
+
     /// The next record; none at the end.
     ///
     /// # Errors

@@ -11,7 +11,6 @@ fn folder() -> Folder {
         ("bad.json", "[{\"id\":1},\n{\"id\" 1},\n\"x\",{\"id\":2}]"),
         ("broken.json", "[{\"id\":1},\n{\"id\":2}\n{\"id\":3}]"),
         ("bad.csv", "id,x\n1,a\n2\n3,b,c\n2,d\n"),
-        ("twice.csv", "id,id\n1,2\n"),
     ])
 }
 
@@ -50,7 +49,7 @@ fn odd_bytes_are_bad_records() {
         run.failed(3);
     }
     let run = folder.enrich_with_input(&format!("- {TABLE} --in-format csv"), &b"id,x\n1,\xff\n"[..]);
-    assert!(run.failed(3).contains("it is no UTF-8"));
+    assert!(run.failed(3).contains("it is not UTF-8"));
 }
 
 #[test]
@@ -59,16 +58,9 @@ fn what_cannot_be_told_apart_ends_the_run_even_when_skipping() {
     let run = folder.enrich(&format!("broken.json {TABLE} --on-bad-record skip"));
     // The second and third element have no comma between them: as one text they are no object.
     assert_eq!(run.code, Some(1));
-    for (arguments, expected) in [
-        ("twice.csv", "twice.csv:1: the header names `id` twice"),
-        (
-            "bad.ndjson --in-format json",
-            "bad.ndjson:1: `[`, which begins an array of records, was expected and there is `{`",
-        ),
-    ] {
-        let error = folder.enrich(&format!("{arguments} {TABLE} --on-bad-record skip")).failed(3);
-        assert!(error.contains(expected), "{error}");
-    }
+    let error = folder.enrich(&format!("bad.csv --in-format json {TABLE} --on-bad-record skip")).failed(3);
+    let expected = "bad.csv:1: `[` or `{`, which begin an array of records or one, was expected and there is `i`";
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]

@@ -195,7 +195,7 @@ fn a_backend_that_cannot_be_used_says_why_and_never_its_secrets() {
         ("redis://:hidden-word@127.0.0.1?kez=x", 2, "there is no setting `kez`; there are key, type"),
         ("redis://:${env:NOT_SET}@127.0.0.1", 2, "the environment has no variable NOT_SET"),
         ("http://127.0.0.1/{key}#header=X: ${file:token}&rows=data", 2, "no JSON pointer"),
-        ("http://127.0.0.1:1/{key}?token=${file:token}", 4, "Connection refused"),
+        ("http://127.0.0.1:1/{key}?token=${file:token}", 3, "Connection refused"),
     ] {
         let output = folder
             .command()

@@ -8,6 +8,8 @@ mod keys;
 mod lookups;
 mod operator;
 mod run;
+mod safety;
 mod shapes;
+mod silent;
 mod streaming;
 mod untouched;

@@ -96,9 +96,12 @@ fn a_miss_goes_by_its_policy() {
         )
     };
     assert_eq!(run("").ended(0).lines().count(), 3);
-    assert_eq!(run("--on-missing drop").ended(1).lines().count(), 1);
+    assert_eq!(run("--on-missing drop").ended(0).lines().count(), 1, "what was chosen to be dropped is no error");
     let error = run("--on-missing fail").failed(4);
-    assert!(error.contains("a record without a key found nothing"), "{error}");
+    assert!(error.contains("standard input:2: the lookup of [9] found nothing"), "{error}");
+    let arguments = "- --key id --lookup csv:users.csv --on-missing fail";
+    let error = folder.enrich_with_input(arguments, "{\"id\":1}\n{\"id\":null}").failed(4);
+    assert!(error.contains("standard input:2: a record without a key found nothing"), "{error}");
     let arguments = "- --key id --lookup csv:users.csv --on-missing fail";
     let error = folder.enrich_with_input(arguments, "{\"id\":9}").failed(4);
     assert!(error.contains("the lookup of [9] found nothing"), "{error}");

@@ -17,7 +17,7 @@ fn end_of(operator: &mut Operator, max: u32) -> (Vec<String>, LookupFailed) {
     loop {
         match operator.poll(max, u32::MAX, Instant(0)) {
             Ok(poll) => {
-                assert!(poll.outputs.len() > 0 && poll.state == PollState::Ready, "the failure comes next");
+                assert!(!poll.outputs.is_empty() && poll.state == PollState::Ready, "the failure comes next");
                 out.extend(poll.outputs.joined().map(|joined| String::from_utf8_lossy(joined.payload).into_owned()));
             }
             Err(OperatorError::LookupFailed(failed)) => {
@@ -32,7 +32,9 @@ fn end_of(operator: &mut Operator, max: u32) -> (Vec<String>, LookupFailed) {
 
 #[test]
 fn records_of_the_same_batch_leave_before_the_failed_one() {
-    for (order, expected) in [(Order::Ordered, &["0", "1"][..]), (Order::Unordered, &["0", "1"]), (Order::KeyOrdered, &["0", "1"])] {
+    for (order, expected) in
+        [(Order::Ordered, &["0", "1"][..]), (Order::Unordered, &["0", "1"]), (Order::KeyOrdered, &["0", "1"])]
+    {
         for max in [1, 2, 100] {
             let mut operator = open(order);
             let mut records = RecordBatchBuilder::default();

@@ -1,54 +1,55 @@
 //! Tables as CSV and TSV.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use super::{Table, TableError, keyed_rows::KeyedRowsBuilder};
 use crate::{
+    delimited::{DelimitedError, DelimitedReader, Dialect},
     json,
-    lookup::{KeyKind, KeyWriter},
+    lookup::{KeyKind, KeyValue, KeyWriter},
 };
 
-/// Reads the rows of a file with a header; every cell becomes a JSON text.
-pub(super) fn read(table: &mut Table, path: &Path, delimiter: u8) -> Result<(), TableError> {
-    let unreadable = |source| TableError::Unreadable { path: path.to_owned(), source };
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).buffer_capacity(128 << 10).from_reader(file);
-    let header = reader.headers().map_err(|error| bad_line(path, error))?.clone();
-    let columns: Vec<String> = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
+/// Reads the rows of a file; every cell becomes a JSON text.
+pub(super) fn read(table: &mut Table, path: &Path, dialect: Dialect) -> Result<(), TableError> {
+    let bad = |error: DelimitedError| match error {
+        DelimitedError::Io(source) => TableError::Unreadable { path: path.to_owned(), source },
+        DelimitedError::BadRow { line, reason } => TableError::BadLine { path: path.to_owned(), line, reason },
+        DelimitedError::Broken { line, reason } => TableError::Broken { path: path.to_owned(), line, reason },
+    };
+    let mut reader = DelimitedReader::new(Box::new(Table::open(path)?), dialect);
+    let columns = reader.columns().map_err(bad)?.to_vec();
     let key_positions = positions(path, &columns, &table.key_columns)?;
     let names: Vec<Vec<u8>> = columns.iter().map(|column| json::name(column)).collect();
 
     let mut rows = KeyedRowsBuilder::default();
     // The cells of all keys: which type they have is known once all were seen.
-    let mut cells = String::new();
-    let mut cell_ends = Vec::new();
-    let mut whole_numbers = vec![true; key_positions.len()];
-    let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).map_err(|error| bad_line(path, error))? {
-        for (whole, &position) in whole_numbers.iter_mut().zip(&key_positions) {
-            let cell = &record[position];
-            *whole &= cell.is_empty() || is_whole_number(cell);
-            cells.push_str(cell);
-            cell_ends.push(cells.len());
+    let mut cells = Cells { texts: String::new(), ends: Vec::new(), width: key_positions.len() };
+    let mut row = csv::StringRecord::new();
+    loop {
+        match reader.read(&mut row) {
+            Ok(None) => break,
+            Ok(Some(_)) => {}
+            Err(error @ DelimitedError::BadRow { .. }) => {
+                table.skip(bad(error))?;
+                continue;
+            }
+            Err(error) => return Err(bad(error)),
         }
-        rows.push_row(|row| json::write_texts(&names, record.iter(), row));
+        for &position in &key_positions {
+            cells.push(&dialect.value(&row[position]));
+        }
+        rows.push_row(|out| json::write_texts(&names, reader.values(&row), out));
     }
-    let kinds: Vec<KeyKind> =
-        whole_numbers.iter().map(|&whole| if whole { KeyKind::Number } else { KeyKind::Text }).collect();
-    let width = key_positions.len();
+    let kinds: Vec<KeyKind> = (0..cells.width).map(|column| cells.kind(column)).collect();
     for row in 0..rows.len() {
-        let key = || {
-            (row * width..(row + 1) * width)
-                .map(|cell| &cells[if cell == 0 { 0 } else { cell_ends[cell - 1] }..cell_ends[cell]])
-        };
-        let is_null = key().any(str::is_empty);
+        let is_null = cells.of_row(row).any(str::is_empty);
         rows.push_key(|out| {
             if !is_null {
                 let mut writer = KeyWriter::begin(out);
-                for ((cell, kind), seen) in key().zip(&kinds).zip(&mut table.kinds) {
+                for ((cell, kind), seen) in cells.of_row(row).zip(&kinds).zip(&mut table.kinds) {
                     seen.insert(*kind);
                     match kind {
-                        KeyKind::Number => writer.push_written(cell),
+                        KeyKind::Number => drop(writer.push_json(cell)),
                         _ => writer.push_text(cell),
                     }
                 }
@@ -59,6 +60,45 @@ pub(super) fn read(table: &mut Table, path: &Path, delimiter: u8) -> Result<(), 
     table.rows = rows.build();
     table.columns = columns;
     Ok(())
+}
+
+/// The cells of all keys, row by row.
+struct Cells {
+    texts: String,
+    ends: Vec<usize>,
+    width: usize,
+}
+
+impl Cells {
+    fn push(&mut self, cell: &str) {
+        self.texts.push_str(cell);
+        self.ends.push(self.texts.len());
+    }
+
+    fn get(&self, cell: usize) -> &str {
+        &self.texts[if cell == 0 { 0 } else { self.ends[cell - 1] }..self.ends[cell]]
+    }
+
+    fn of_row(&self, row: usize) -> impl Iterator<Item = &str> {
+        (row * self.width..(row + 1) * self.width).map(|cell| self.get(cell))
+    }
+
+    /// Numbers where all cells are, and no two that differ mean the same one.
+    fn kind(&self, column: usize) -> KeyKind {
+        let cells =
+            || (column..self.ends.len()).step_by(self.width).map(|cell| self.get(cell)).filter(|cell| !cell.is_empty());
+        if !cells().all(is_decimal) {
+            return KeyKind::Text;
+        }
+        // Whole numbers are written in one way alone.
+        if cells().all(|cell| !cell.contains('.')) {
+            return KeyKind::Number;
+        }
+        let mut spellings: HashMap<KeyValue, &str> = HashMap::new();
+        let all_one = cells()
+            .all(|cell| KeyValue::from_json(cell).is_some_and(|value| *spellings.entry(value).or_insert(cell) == cell));
+        if all_one { KeyKind::Number } else { KeyKind::Text }
+    }
 }
 
 fn positions(path: &Path, columns: &[String], wanted: &[String]) -> Result<Vec<usize>, TableError> {
@@ -72,41 +112,41 @@ fn positions(path: &Path, columns: &[String], wanted: &[String]) -> Result<Vec<u
     wanted.iter().map(position).collect()
 }
 
-/// Whether a text is a whole number written in the one way that gives it back.
-fn is_whole_number(text: &str) -> bool {
-    let digits = text.strip_prefix('-').filter(|digits| *digits != "0").unwrap_or(text);
-    let first = digits.as_bytes().first();
-    digits.bytes().all(|byte| byte.is_ascii_digit()) && first.is_some_and(|first| *first != b'0' || digits == "0")
-}
-
-fn bad_line(path: &Path, error: csv::Error) -> TableError {
-    let line = error.position().map_or(0, csv::Position::line);
-    let reason = error.to_string();
-    match error.into_kind() {
-        csv::ErrorKind::Io(source) => TableError::Unreadable { path: path.to_owned(), source },
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => TableError::BadLine {
-            path: path.to_owned(),
-            line,
-            reason: format!("{len} values where the header has {expected_len}"),
-        },
-        csv::ErrorKind::Utf8 { .. } => {
-            TableError::BadLine { path: path.to_owned(), line, reason: "it is no UTF-8".into() }
-        }
-        _ => TableError::BadLine { path: path.to_owned(), line, reason },
-    }
+/// Whether a text is a decimal number: digits without a zero before them, and maybe a fraction.
+fn is_decimal(text: &str) -> bool {
+    let (whole, fraction) = match text.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (text, None),
+    };
+    let digits = whole.strip_prefix('-').unwrap_or(whole);
+    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits(digits) && (digits == "0" || !digits.starts_with('0')) && fraction.is_none_or(all_digits) && text != "-0"
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_whole_number;
+    use super::*;
 
     #[test]
-    fn whole_numbers_are_those_that_digits_give_back() {
-        for text in ["0", "7", "-7", "120", "9007199254740993"] {
-            assert!(is_whole_number(text), "{text}");
+    fn decimals_are_numbers_without_a_zero_before_them() {
+        for text in ["0", "7", "-7", "120", "9007199254740993", "7.0", "0.10", "-1.5"] {
+            assert!(is_decimal(text), "{text}");
         }
-        for text in ["", "-", "007", "-0", "+7", "7.0", "7 ", "1e3", "N7"] {
-            assert!(!is_whole_number(text), "{text}");
+        for text in ["", "-", "007", "-0", "+7", "7 ", "1e3", "N7", "7.", ".5", "1.2.3", "00.5"] {
+            assert!(!is_decimal(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_column_of_versions_holds_texts() {
+        let kind = |column: &[&str]| {
+            let mut cells = Cells { texts: String::new(), ends: Vec::new(), width: 1 };
+            column.iter().for_each(|cell| cells.push(cell));
+            cells.kind(0)
+        };
+        assert_eq!(kind(&["1.50", "0.1", "", "3"]), KeyKind::Number);
+        assert_eq!(kind(&["1.1", "1.1"]), KeyKind::Number);
+        assert_eq!(kind(&["1.1", "1.10"]), KeyKind::Text);
+        assert_eq!(kind(&["1", "A1"]), KeyKind::Text);
     }
 }

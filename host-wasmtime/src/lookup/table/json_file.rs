@@ -1,40 +1,34 @@
 //! Tables as JSON: an array of objects, or one object after another.
 
-use std::{collections::BTreeMap, io::BufReader, path::Path};
+use std::{collections::BTreeMap, io::Read, path::Path};
 
 use serde_json::value::RawValue;
 
 use super::{Table, TableError, keyed_rows::KeyedRowsBuilder};
-use crate::{json, lookup::KeyWriter};
+use crate::{json, lookup::KeyWriter, text};
 
 /// Reads the rows of a file; they stay as they are written.
 pub(super) fn read(table: &mut Table, path: &Path) -> Result<(), TableError> {
-    let unreadable = |source| TableError::Unreadable { path: path.to_owned(), source };
-    let text =
-        std::io::read_to_string(BufReader::new(std::fs::File::open(path).map_err(unreadable)?)).map_err(unreadable)?;
+    let unreadable = |source: std::io::Error| TableError::Unreadable { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    Table::open(path)?.read_to_end(&mut bytes).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|_| unreadable(text::not_utf8()))?;
     let text = text.trim_start_matches('\u{feff}');
-    let bad = |error: serde_json::Error| TableError::BadLine {
-        path: path.to_owned(),
-        line: error.line() as u64,
-        reason: error.to_string(),
-    };
-    let rows: Vec<&RawValue> = if text.trim_start().starts_with('[') {
-        serde_json::from_str(text).map_err(bad)?
-    } else {
-        serde_json::Deserializer::from_str(text).into_iter().collect::<Result<_, _>>().map_err(bad)?
-    };
-    let line_of = |row: &RawValue| {
-        let offset = row.get().as_ptr() as usize - text.as_ptr() as usize;
+    let line_of = |part: &str| {
+        let offset = part.as_ptr() as usize - text.as_ptr() as usize;
         memchr::memchr_iter(b'\n', &text.as_bytes()[..offset]).count() as u64 + 1
     };
+    let bad = |line: u64, reason: String| TableError::BadLine { path: path.to_owned(), line, reason };
+    let rows =
+        values(text, &mut |rest, error| table.skip(bad(line_of(rest) + error.line() as u64 - 1, error.to_string())))?;
+
     let mut seen = vec![false; table.key_columns.len()];
     let mut keyed = KeyedRowsBuilder::default();
     for row in rows {
-        let fields: BTreeMap<String, &RawValue> = serde_json::from_str(row.get()).map_err(|_| TableError::BadLine {
-            path: path.to_owned(),
-            line: line_of(row),
-            reason: "an object was expected".into(),
-        })?;
+        let Ok(fields) = serde_json::from_str::<BTreeMap<String, &RawValue>>(row.get()) else {
+            table.skip(bad(line_of(row.get()), "an object was expected".into()))?;
+            continue;
+        };
         let mut key = Vec::new();
         let mut writer = KeyWriter::begin(&mut key);
         let mut kinds = Vec::with_capacity(table.key_columns.len());
@@ -64,5 +58,38 @@ pub(super) fn read(table: &mut Table, path: &Path) -> Result<(), TableError> {
             columns: table.columns.clone(),
         }),
         _ => Ok(()),
+    }
+}
+
+/// Told of what is no JSON from a place on; where it lets it pass, the next line is tried.
+type OnBad<'a> = dyn FnMut(&str, &serde_json::Error) -> Result<(), TableError> + 'a;
+
+/// The elements of an array, or values one after another.
+fn values<'t>(text: &'t str, on_bad: &mut OnBad<'_>) -> Result<Vec<&'t RawValue>, TableError> {
+    if text.trim_start().starts_with('[') {
+        return match serde_json::from_str(text) {
+            Ok(rows) => Ok(rows),
+            // Where one element is broken, nobody knows where the next one begins.
+            Err(error) => on_bad(text, &error).map(|()| Vec::new()),
+        };
+    }
+    let mut rows = Vec::new();
+    let mut rest = text;
+    loop {
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+        let error = loop {
+            match stream.next() {
+                None => return Ok(rows),
+                Some(Ok(row)) => rows.push(row),
+                Some(Err(error)) => break error,
+            }
+        };
+        on_bad(rest, &error)?;
+        let wrong = &rest[stream.byte_offset()..];
+        let wrong = wrong.trim_start();
+        match wrong.split_once('\n') {
+            Some((_, next)) => rest = next,
+            None => return Ok(rows),
+        }
     }
 }

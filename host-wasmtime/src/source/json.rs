@@ -1,13 +1,13 @@
-//! One array of JSON objects, read element by element.
+//! JSON objects: the elements of one array, or one object after another on any number of lines.
 //!
-//! Elements are told apart by their brackets and texts alone, so one that is no JSON inside is a
+//! They are told apart by their brackets and texts alone, so one that is no JSON inside is a
 //! bad record and the next one can still be read.
 
 use std::io::BufRead;
 
 use super::{MAX_RECORD_BYTES, Source, SourceError, SourceRecord, too_long};
 
-pub(super) struct JsonArray {
+pub(super) struct Json {
     input: Box<dyn BufRead + Send>,
     line: u64,
     place: Place,
@@ -22,11 +22,13 @@ enum Place {
     First,
     /// After an element: `,` or `]`.
     After,
+    /// Without an array: before an object or the end.
+    Stream,
     /// After the array, or after an error.
     Done,
 }
 
-impl JsonArray {
+impl Json {
     pub(super) fn new(input: Box<dyn BufRead + Send>) -> Self {
         Self { input, line: 1, place: Place::Before, text: Vec::new() }
     }
@@ -101,7 +103,62 @@ impl JsonArray {
     }
 }
 
-impl Source for JsonArray {
+impl Json {
+    /// Reads a value up to its own end: a bracket's other half, or white space.
+    fn one_of_many(&mut self) -> Result<SourceRecord<'_>, SourceError> {
+        let line = self.line;
+        self.text.clear();
+        let (mut depth, mut in_text, mut escaped) = (0_u32, false, false);
+        let (mut length, mut begun) = (0, false);
+        loop {
+            let buffer = self.input.fill_buf()?;
+            if buffer.is_empty() {
+                if depth > 0 || in_text {
+                    return self.broken("the end of the object that begins here", None);
+                }
+                break;
+            }
+            let mut is_last = false;
+            let end = buffer.iter().position(|&byte| {
+                if is_last {
+                    return true;
+                }
+                match byte {
+                    _ if escaped => escaped = false,
+                    b'\\' if in_text => escaped = true,
+                    b'"' => in_text = !in_text,
+                    _ if in_text => {}
+                    b'{' | b'[' if depth == 0 && begun => return true,
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => {
+                        depth = depth.saturating_sub(1);
+                        is_last = depth == 0;
+                    }
+                    _ => return depth == 0 && byte.is_ascii_whitespace(),
+                }
+                begun = true;
+                false
+            });
+            let part = &buffer[..end.unwrap_or(buffer.len())];
+            self.line += memchr::memchr_iter(b'\n', part).count() as u64;
+            length += part.len();
+            if length <= MAX_RECORD_BYTES {
+                self.text.extend_from_slice(part);
+            }
+            let used = part.len();
+            self.input.consume(used);
+            if end.is_some() || is_last {
+                break;
+            }
+        }
+        if length > MAX_RECORD_BYTES {
+            return Err(too_long(line));
+        }
+        Ok(SourceRecord { text: self.text.trim_ascii_end(), line })
+    }
+}
+
+impl Source for Json {
     fn next(&mut self) -> Result<Option<SourceRecord<'_>>, SourceError> {
         if self.place == Place::Done {
             return Ok(None);
@@ -111,10 +168,19 @@ impl Source for JsonArray {
                 self.input.consume(3);
             }
             match self.peek()? {
-                Some(b'[') => self.input.consume(1),
-                got => return self.broken("`[`, which begins an array of records,", got),
+                Some(b'[') => {
+                    self.input.consume(1);
+                    self.place = Place::First;
+                }
+                Some(b'{') => self.place = Place::Stream,
+                got => return self.broken("`[` or `{`, which begin an array of records or one,", got),
             }
-            self.place = Place::First;
+        }
+        if self.place == Place::Stream {
+            return match self.peek()? {
+                None => Ok(None),
+                Some(_) => self.one_of_many().map(Some),
+            };
         }
         match (self.peek()?, self.place) {
             (Some(b']'), _) => {
@@ -147,7 +213,7 @@ mod tests {
 
     /// Reads with a small buffer, so that elements lie across its borders.
     fn read(json: &str) -> Result<Vec<(String, u64)>, String> {
-        let mut source = JsonArray::new(Box::new(BufReader::with_capacity(3, Cursor::new(json.to_owned()))));
+        let mut source = Json::new(Box::new(BufReader::with_capacity(3, Cursor::new(json.to_owned()))));
         let mut elements = Vec::new();
         while let Some(record) = source.next().map_err(|error| error.to_string())? {
             elements.push((String::from_utf8(record.text.to_vec()).unwrap(), record.line));
@@ -164,10 +230,32 @@ mod tests {
     }
 
     #[test]
+    fn objects_come_one_after_another_without_an_array() {
+        let json = "{\n \"a\": {\"b\": [1]}\n}\n{\"c\":\"}{\\\"\"}{}\n 7 \"x y\" {}";
+        let expected = [
+            ("{\n \"a\": {\"b\": [1]}\n}", 1),
+            ("{\"c\":\"}{\\\"\"}", 4),
+            ("{}", 4),
+            ("7", 5),
+            ("\"x y\"", 5),
+            ("{}", 5),
+        ];
+        assert_eq!(read(json).unwrap(), expected.map(|(text, line)| (text.to_owned(), line)));
+    }
+
+    #[test]
     fn what_is_no_array_says_where_it_breaks() {
-        for (json, line) in
-            [("", 1), ("{}", 1), ("[\n1", 2), ("[1\n,\n]", 3), ("[,1]", 1), ("[1]\n2", 2), ("[\"a", 1), ("[1,,2]", 1)]
-        {
+        for (json, line) in [
+            ("", 1),
+            ("x", 1),
+            ("{}\n{", 2),
+            ("[\n1", 2),
+            ("[1\n,\n]", 3),
+            ("[,1]", 1),
+            ("[1]\n2", 2),
+            ("[\"a", 1),
+            ("[1,,2]", 1),
+        ] {
             let error = read(json).expect_err(json);
             assert!(error.starts_with(&format!("line {line}: ")), "{json}: {error}");
         }
