@@ -11,6 +11,7 @@
 //! With the feature `cli`, which is on by default, the crate also holds the command line's parts:
 //! [`source`], [`sink`], [`join`] and [`cli`].
 
+mod budget;
 pub mod component;
 pub mod delimited;
 pub mod driver;

@@ -2,11 +2,16 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use lookaside_core::{Answer, columns::CompletionBatchBuilder};
 use tokio::sync::Notify;
+
+use crate::budget::Budget;
 
 /// Answers on their way from the provider to one operator. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +22,10 @@ pub struct Mailbox {
 #[derive(Debug, Default)]
 struct Shared {
     waiting: Mutex<VecDeque<Letter>>,
+    /// Answers that were taken so far.
+    taken: AtomicU64,
     arrived: Notify,
+    budget: Budget,
 }
 
 /// What was put in at once.
@@ -48,6 +56,21 @@ impl Mailbox {
         }
     }
 
+    /// How many bytes may be on their way to here.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.shared.budget
+    }
+
+    /// The bytes of the rows that wait.
+    pub(crate) fn byte_len(&self) -> u64 {
+        let length = |letter: &Letter| match letter {
+            Letter::Answer(Answer { result: Ok(rows), .. }) => rows.as_slice().iter().map(|row| row.len() as u64).sum(),
+            Letter::Answer(_) => 0,
+            Letter::Batch(batch) => batch.rows.byte_len() as u64,
+        };
+        self.lock().iter().map(length).sum()
+    }
+
     /// Waits until an answer has arrived since the last wait.
     pub async fn arrival(&self) {
         self.shared.arrived.notified().await;
@@ -59,8 +82,19 @@ impl Mailbox {
         self.lock().is_empty()
     }
 
+    /// How many answers were taken so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.shared.taken.load(Ordering::Relaxed)
+    }
+
     /// Takes the oldest answers, at most `max`, and no more once they pass `max_bytes`.
     pub(crate) fn take(&self, max: usize, max_bytes: usize) -> CompletionBatchBuilder {
+        let taken = self.take_some(max, max_bytes);
+        self.shared.taken.fetch_add(taken.len() as u64, Ordering::Relaxed);
+        taken
+    }
+
+    fn take_some(&self, max: usize, max_bytes: usize) -> CompletionBatchBuilder {
         let mut waiting = self.lock();
         // A batch that fits goes on as it is, and what comes behind it is appended.
         let mut taken = match waiting.pop_front() {

@@ -109,6 +109,7 @@ impl MailboxLoop {
             if permit.is_none() {
                 permit = outputs.try_reserve().ok();
             }
+            let taken = self.driver.operator.mailbox().taken();
             let poll = self.poll(permit.is_some())?;
             if !poll.outputs.is_empty()
                 && let Some(permit) = permit.take()
@@ -120,7 +121,7 @@ impl MailboxLoop {
             }
             let can_push = self.refused_at.is_none() && !self.waiting.is_empty();
             let can_emit = poll.state == PollState::Ready;
-            if can_push || self.can_end() {
+            if can_push || self.can_end() || self.has_more_answers_than(taken) {
                 continue;
             }
             if can_emit && permit.is_none() {
@@ -132,6 +133,9 @@ impl MailboxLoop {
             if last_published.elapsed() >= STATS_EVERY {
                 last_published = tokio::time::Instant::now();
                 self.publish_stats();
+            }
+            if poll.state == PollState::Waiting {
+                self.driver.operator.mailbox().budget().relieve();
             }
             match self.sleep(poll.wake_at, can_emit).await {
                 Woken::Input(chunk) => {
@@ -229,8 +233,26 @@ impl MailboxLoop {
         let poll = self.driver.operator.poll(max, MAX_OUTPUT_BYTES, self.driver.clock.now())?;
         self.refused_at = self.refused_at.filter(|&room| poll.room <= room);
         self.room = poll.room;
+        self.note_held_bytes()?;
         self.dispatch();
         Ok(poll)
+    }
+
+    /// Whether answers are left that no arrival will tell of: a poll takes some, and may leave others. One that took none,
+    /// when so many were `taken` before it, takes none a second time.
+    fn has_more_answers_than(&self, taken: u64) -> bool {
+        let mailbox = self.driver.operator.mailbox();
+        mailbox.taken() > taken && !mailbox.is_empty()
+    }
+
+    /// Tells the calls under way what is held, where that is bounded.
+    fn note_held_bytes(&mut self) -> Result<(), OperatorError> {
+        let mailbox = self.driver.operator.mailbox().clone();
+        if mailbox.budget().is_bounded() {
+            let held = self.driver.operator.stats()?.held_bytes;
+            mailbox.budget().set_inside(held + mailbox.byte_len());
+        }
+        Ok(())
     }
 
     fn dispatch(&mut self) {
@@ -259,6 +281,7 @@ impl MailboxLoop {
             biased;
             () = self.driver.operator.mailbox().arrival() => Woken::Poll,
             () = timer => Woken::Poll,
+            () = self.driver.operator.mailbox().budget().stuck() => Woken::Poll,
             woken = room, if wants_room => woken,
             () = self.outputs.closed() => Woken::Unread,
             Some(reply) = self.inspections.recv() => Woken::Inspection(reply),

@@ -90,6 +90,7 @@ impl Driver {
     ) -> Result<Self, DriverError> {
         let clock = Clock::start();
         let operator = component.open(options, clock.now())?;
+        operator.mailbox().budget().set_limit(options.max_bytes);
         Ok(Self { operator, dispatch: Dispatch::new(provider, clock), clock, capacity: options.capacity.get() })
     }
 
@@ -106,6 +107,7 @@ impl Driver {
     ) -> Result<Self, DriverError> {
         let clock = Clock::start();
         let operator = component.restore(options, snapshot, clock.now())?;
+        operator.mailbox().budget().set_limit(options.max_bytes);
         Ok(Self { operator, dispatch: Dispatch::new(provider, clock), clock, capacity: options.capacity.get() })
     }
 

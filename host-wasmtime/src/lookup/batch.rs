@@ -9,7 +9,7 @@ use lookaside_core::{
 };
 use tokio::time::Instant;
 
-use crate::{Mailbox, driver::Clock};
+use crate::{Mailbox, budget::Budget, driver::Clock};
 
 /// One lookup: its key, and the way for its answer.
 #[derive(Debug)]
@@ -211,6 +211,11 @@ impl LookupBatch {
     /// A batch without lookups.
     fn batch(&self) -> Self {
         Self { parts: Vec::new(), clock: self.clock, mailbox: self.mailbox.clone() }
+    }
+
+    /// How many bytes of answers may be on their way.
+    pub(crate) fn budget(&self) -> &Budget {
+        self.mailbox.budget()
     }
 
     /// When the last of its lookups times out; none where one does not.

@@ -14,6 +14,8 @@ use sqlx::{
     postgres::{PgConnectOptions, PgSslMode},
 };
 
+use crate::budget::Reservation;
+
 use super::{
     Address, OpenError, Selection, Setting,
     open::Errors,
@@ -238,7 +240,7 @@ async fn parameter_types(connection: &mut sqlx::PgConnection, sql: &str) -> Resu
 }
 
 impl Backend for Postgres {
-    fn find(&self, keys: Vec<Bytes>) -> BoxFuture<'_, Found> {
+    fn find<'a>(&'a self, keys: Vec<Bytes>, _room: &'a Reservation) -> BoxFuture<'a, Found> {
         Box::pin(async move {
             let asked = Asked::new(&keys, |key| self.values(key));
             let found = if asked.keys.is_empty() { Vec::new() } else { self.ask_apart(&asked.keys).await? };

@@ -22,7 +22,7 @@ use super::{
     read_key,
     remote::{self, Asked, Backend, Calls, Found, Remote},
 };
-use crate::json;
+use crate::{budget::Reservation, json};
 
 /// What may be set in the address.
 pub(crate) const SETTINGS: &[Setting] = &[
@@ -172,7 +172,7 @@ fn info(address: &Address, host: &super::address::Host, tls: bool) -> Result<Con
 }
 
 impl Backend for Redis {
-    fn find(&self, keys: Vec<Bytes>) -> BoxFuture<'_, Found> {
+    fn find<'a>(&'a self, keys: Vec<Bytes>, _room: &'a Reservation) -> BoxFuture<'a, Found> {
         Box::pin(async move {
             let name = |key: &[u8]| Ok(Some(self.template.fill(&read_key(key)?, KeyValue::plain)));
             let asked = Asked::new(&keys, name);

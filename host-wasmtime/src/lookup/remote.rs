@@ -1,12 +1,14 @@
 //! What holds for every backend behind a connection: batches of a size that it likes, so many calls
 //! at once, limits on what is found, and errors that name backend and key.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use lookaside_core::{FailureKind, LookupError, Rows};
 use tokio::sync::Semaphore;
+
+use crate::budget::Reservation;
 
 use super::{Limits, LookupBatch, LookupProvider, Setting, Settings, concurrency, limits};
 
@@ -15,8 +17,9 @@ pub(crate) type Found = Result<Vec<Result<Rows, LookupError>>, LookupError>;
 
 /// A store that is asked over a connection.
 pub(crate) trait Backend: Send + Sync + 'static {
-    /// Finds the rows of each key, in the order of the keys.
-    fn find(&self, keys: Vec<Bytes>) -> BoxFuture<'_, Found>;
+    /// Finds the rows of each key, in the order of the keys. One that sees its answer grow holds the bytes of it in `room`
+    /// as they come; what was found is held by the caller.
+    fn find<'a>(&'a self, keys: Vec<Bytes>, room: &'a Reservation) -> BoxFuture<'a, Found>;
 
     /// The names of the fields that its rows have, where it knows them.
     fn columns(&self) -> Option<&[String]> {
@@ -155,16 +158,20 @@ impl<B: Backend> Shared<B> {
         let deadline = chunk.last_deadline();
         let call = async {
             let Ok(_place) = self.calls.places.acquire().await else { return };
-            let keys: Vec<Bytes> = chunk.keys().collect();
-            match self.backend.find(keys).await {
+            let (keys, places) = distinct(chunk.keys());
+            let room = chunk.budget().begin();
+            match self.backend.find(keys, &room).await {
                 Ok(results) => {
-                    let mut results = results.into_iter();
+                    room.hold(places.iter().map(|&place| results.get(place).map_or(0, bytes)).sum()).await;
+                    let mut places = places.into_iter();
                     chunk.answer_all(|asked| {
-                        let result = results.next().unwrap_or_else(|| Err(no_result()));
+                        let result = places.next().and_then(|place| results.get(place).cloned());
                         result
+                            .unwrap_or_else(|| Err(no_result()))
                             .and_then(|rows| self.calls.limits.apply(rows))
                             .map_err(|error| named(&self.name, error, asked.key))
                     });
+                    room.arrived();
                 }
                 Err(error) => chunk.answer_all(|asked| Err(named(&self.name, error.clone(), asked.key))),
             }
@@ -174,6 +181,25 @@ impl<B: Backend> Shared<B> {
             None => call.await,
         }
     }
+}
+
+/// The bytes of what was found for a key.
+fn bytes(result: &Result<Rows, LookupError>) -> u64 {
+    result.as_ref().map_or(0, |rows| rows.as_slice().iter().map(|row| row.len() as u64).sum())
+}
+
+/// Each key once, in the order in which they came first, and for all keys which of those they are.
+fn distinct(keys: impl Iterator<Item = Bytes>) -> (Vec<Bytes>, Vec<usize>) {
+    let (mut distinct, mut places) = (Vec::new(), Vec::new());
+    let mut seen: HashMap<Bytes, usize> = HashMap::new();
+    for key in keys {
+        let place = *seen.entry(key).or_insert_with_key(|key| {
+            distinct.push(key.clone());
+            distinct.len() - 1
+        });
+        places.push(place);
+    }
+    (distinct, places)
 }
 
 /// The error with the names of backend and key.

@@ -9,6 +9,7 @@ mod lookups;
 mod operator;
 mod run;
 mod safety;
+mod services;
 mod shapes;
 mod silent;
 mod streaming;

@@ -8,10 +8,10 @@ use std::{
     time::Duration,
 };
 
-use futures::{StreamExt, stream};
+use futures::{Stream, StreamExt, stream};
 use lookaside::{
-    Driver, Element, EventTime, FailureKind, Input, JoinedRecord, LookupError, Options, Order, Outcome, Policy, Record,
-    Retry, RetryOn, Rows, columns::RecordBatchBuilder, lookup,
+    Driver, Element, EventTime, FailureKind, Input, JoinedRecord, LookupBatch, LookupError, LookupProvider, Options,
+    Order, Outcome, Policy, Record, Retry, RetryOn, Rows, columns::RecordBatchBuilder, lookup,
 };
 
 pub(crate) fn records(count: usize) -> impl futures::Stream<Item = Record> + Send + 'static {
@@ -235,4 +235,74 @@ async fn options_that_cannot_be_used_are_refused_before_the_first_record() {
     let options = Options { timeout: Some(Duration::ZERO), ..Options::default() };
     let Err(error) = Driver::new(&options, lookup::from_fn(async |_| Ok(Rows::None))) else { panic!("refused") };
     assert_eq!(error.to_string(), "option timeout: 0 leaves no time for any lookup; `none` sets no timeout");
+}
+
+/// How long until what `is_awaited` has left, of a driver whose operator times out after two seconds.
+async fn time_to(
+    options: Options,
+    provider: impl LookupProvider,
+    input: impl Stream<Item = Vec<Input>> + Send + 'static,
+    is_awaited: impl Fn(&JoinedRecord) -> bool,
+) -> (Outcome, Duration) {
+    let mut elements = Driver::new(&options, provider).unwrap().enrich_chunks(input).into_stream();
+    let mut begin = tokio::time::Instant::now();
+    while let Some(element) = elements.next().await {
+        match element.unwrap() {
+            Element::Joined(joined) if is_awaited(&joined) => return (joined.outcome, begin.elapsed()),
+            _ => begin = tokio::time::Instant::now(),
+        }
+    }
+    panic!("it did not leave");
+}
+
+#[tokio::test]
+async fn answers_behind_many_that_are_stale_are_taken_at_once() {
+    let provider = lookup::from_fn(async |key: bytes::Bytes| {
+        if key.starts_with(b"slow") {
+            std::future::pending::<()>().await;
+        }
+        Ok(Rows::One(key))
+    });
+    // The two hundred end by their deadline, and what their lookups answer then lies before the next record's answer.
+    let input = stream::unfold(0, |step| async move {
+        match step {
+            0 => {
+                let slow = |number| Input::Record(Record::new(format!("slow{number}"), "p"));
+                Some(((0..200).map(slow).collect::<Vec<_>>(), 1))
+            }
+            1 => {
+                tokio::time::sleep(Duration::from_millis(2_300)).await;
+                Some((vec![Input::Record(Record::new("fast", "p"))], 2))
+            }
+            _ => std::future::pending().await,
+        }
+    });
+    let options = Options {
+        order: Order::Unordered,
+        capacity: 10_000.try_into().unwrap(),
+        timeout: Some(Duration::from_secs(2)),
+        on_timeout: Policy::Emit,
+        ..Options::default()
+    };
+    let is_fast = |joined: &JoinedRecord| joined.record.key.as_deref() == Some(b"fast");
+    let (outcome, waited) = time_to(options, provider, input, is_fast).await;
+    assert_eq!(outcome, Outcome::Found);
+    assert!(waited < Duration::from_millis(1_000), "{waited:?}");
+}
+
+#[tokio::test]
+async fn a_head_whose_answer_lies_behind_many_bytes_leaves_at_once() {
+    for timeout in [Some(Duration::from_secs(30)), None] {
+        let provider = lookup::from_batch_fn(async |batch: LookupBatch| {
+            let mut lookups: Vec<_> = batch.into_iter().collect();
+            let head = lookups.remove(0);
+            lookups.into_iter().for_each(|lookup| lookup.answer(Rows::One(vec![b'x'; 400_000].into())));
+            head.answer(Rows::One("head".into()));
+        });
+        let records = (0..150).map(|number| Input::Record(Record::new(number.to_string(), "p"))).collect();
+        let input = stream::iter([records]).chain(stream::pending());
+        let options = Options { timeout, capacity: 1_000.try_into().unwrap(), ..Options::default() };
+        let left = tokio::time::timeout(Duration::from_secs(20), time_to(options, provider, input, |_| true)).await;
+        assert_eq!(left.expect("it does not wait for another arrival").0, Outcome::Found);
+    }
 }

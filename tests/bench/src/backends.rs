@@ -154,7 +154,7 @@ impl Bench {
         let single = open(&format!("{service}#body=[{{key}}]&rows=/0"), &by_address()).await?;
         let single = measure(single, self.records(50_000), number_key).await?;
         row("http", "a request a key (the service's CPU counts, too)", &single, None);
-        let batching = open(&format!("{service}#body={{keys}}"), &by_address()).await?;
+        let batching = open(&format!("{service}#body={{keys}}&in-order=true"), &by_address()).await?;
         let cost = measure(batching, self.records(500_000), number_key).await?;
         row("http", "a request for a batch of keys", &cost, Some(("a request a key", single.rate())));
         Ok(())

@@ -9,7 +9,8 @@ mod host;
 mod saved;
 
 use lookaside_core::{
-    Element, EventTime, Instant, JoinedRecord, LookupFailed, Options, Order, Outcome, Policy, Record, Request, RequestId, Rows, Stats,
+    Element, EventTime, Instant, JoinedRecord, LookupFailed, Options, Order, Outcome, Policy, Record, Request,
+    RequestId, Rows, Stats,
 };
 
 use crate::host::Refusal;

@@ -148,13 +148,7 @@ impl Operator {
     }
 
     /// Ends the lookup that `slot`'s record makes for others too, for it and for them.
-    fn apply_to_flight(
-        &mut self,
-        slot: Slot,
-        verdict: Verdict,
-        result: &Result<Find, LookupError>,
-        arrival: Instant,
-    ) {
+    fn apply_to_flight(&mut self, slot: Slot, verdict: Verdict, result: &Result<Find, LookupError>, arrival: Instant) {
         let followers = self.end_flight(slot, result);
         if verdict == Verdict::Accepted {
             let shared = self.share(result);

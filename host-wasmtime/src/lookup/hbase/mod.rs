@@ -22,6 +22,8 @@ use self::{
     connection::CallError,
     messages::{Action, Get, MultiRequest, MultiResponse, RegionAction},
 };
+use crate::budget::Reservation;
+
 use super::{
     Address, KeyTemplate, KeyValue, OpenError, Selection, Setting,
     address::Host,
@@ -288,7 +290,7 @@ fn looks_again(error: &CallError) -> bool {
 }
 
 impl Backend for HBase {
-    fn find(&self, keys: Vec<Bytes>) -> BoxFuture<'_, Found> {
+    fn find<'a>(&'a self, keys: Vec<Bytes>, _room: &'a Reservation) -> BoxFuture<'a, Found> {
         Box::pin(async move {
             let asked = Asked::new(&keys, |key| self.row_key(key));
             let found = if asked.keys.is_empty() { Vec::new() } else { self.gets(&asked.keys).await };

@@ -1,6 +1,7 @@
 //! Lookups by HTTP: a request for each key, or one for many where the service has such an endpoint.
 
 mod guard;
+mod proxy;
 mod request;
 mod response;
 
@@ -20,6 +21,8 @@ use self::{
     request::RequestTemplate,
     response::RowsAt,
 };
+use crate::budget::Reservation;
+
 use super::{
     KeyValue, OpenError, Selection, Setting, Settings,
     open::{Errors, without_secrets},
@@ -63,8 +66,26 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "row-key",
         value: "POINTER,...",
-        default: "rows come in the keys' order",
+        default: "an object with the keys as names",
         meaning: "where each row of a batch has its key",
+    },
+    Setting {
+        name: "in-order",
+        value: "true|false",
+        default: "false",
+        meaning: "whether the service promises a row or null for each key of a batch, in the keys' order",
+    },
+    Setting {
+        name: "miss",
+        value: "STATUS,...",
+        default: "404",
+        meaning: "which answers say that there is no row; 410 may be one",
+    },
+    Setting {
+        name: "empty-keys",
+        value: "true|false",
+        default: "false",
+        meaning: "whether an empty key may be a part of the path, where it asks for another resource",
     },
     Setting {
         name: "allow",
@@ -118,12 +139,19 @@ pub(crate) fn open(address: &str, selection: &Selection) -> Result<Remote<Http>,
     let spelled = request.spelled_host().map_err(bad)?;
     let mut calls = Calls::new(&backend(url), &settings, &CALLS).map_err(bad)?;
     if !request.takes_many() {
-        for many in ["batch", "row-key"] {
+        for many in ["batch", "row-key", "in-order"] {
             if settings.text(many).is_some() {
                 return Err(bad(format!("{many}= is for requests with {{keys}}, which ask for many keys at once")));
             }
         }
         calls = calls.one_by_one();
+        let wanted = selection.in_flight.unwrap_or_default();
+        if settings.text("concurrency").is_none() && wanted > calls.concurrency() {
+            tracing::warn!(
+                "{name}: {} calls at once at most, though {wanted} records may be in flight; concurrency={wanted} raises it",
+                calls.concurrency(),
+            );
+        }
     }
     let guard = Arc::new(Guard::new(spelled, &settings.list("allow")));
     let redirects = match settings.text("redirects") {
@@ -137,17 +165,32 @@ pub(crate) fn open(address: &str, selection: &Selection) -> Result<Remote<Http>,
     {
         return Err(bad(format!("`{pointer}` is no JSON pointer: one begins with /")));
     }
+    let in_order = settings.flag("in-order").map_err(bad)?;
+    if in_order && !row_key.is_empty() {
+        return Err(bad("rows are matched by row-key= or by in-order=true, and not by both".into()));
+    }
+    let misses = match settings.list("miss") {
+        given if given.is_empty() => vec![404],
+        given => given.into_iter().map(status_of).collect::<Result<_, String>>().map_err(bad)?,
+    };
     let http = Http {
         client: client(&settings, &guard).map_err(bad)?,
         request,
         guard,
         redirects,
-        rows: RowsAt { rows, row_key },
+        rows: RowsAt { rows, row_key, in_order },
+        misses,
         header_timeout: settings.duration("header-timeout", Duration::from_secs(30)).map_err(bad)?,
         body_timeout: settings.duration("body-timeout", Duration::from_secs(30)).map_err(bad)?,
         most_bytes: calls.limits().bytes,
     };
     Ok(Remote::new(http, name, calls))
+}
+
+/// A status that a setting names.
+fn status_of(text: &str) -> Result<u16, String> {
+    let status = text.trim().parse().ok().filter(|status| (200..600).contains(status));
+    status.ok_or_else(|| format!("miss={text}: it is not a status from 200 to 599"))
 }
 
 /// What steps share their number of calls for: the scheme, the host and the port.
@@ -191,6 +234,8 @@ pub(crate) struct Http {
     guard: Arc<Guard>,
     redirects: usize,
     rows: RowsAt,
+    /// Statuses that say that there is no row.
+    misses: Vec<u16>,
     header_timeout: Duration,
     body_timeout: Duration,
     most_bytes: usize,
@@ -240,7 +285,15 @@ impl Http {
         if let Some(body) = body {
             request = request.body(body);
         }
-        within(self.header_timeout, "the server did not begin its answer", request.send()).await?.map_err(failure)
+        let sent = within(self.header_timeout, "the server did not begin its answer", request.send()).await?;
+        sent.map_err(|error| {
+            let proxy = if error.is_connect() && !self.guard.reaches_beyond() { proxy::of(url) } else { None };
+            let failed = failure(error);
+            match proxy {
+                Some(proxy) => LookupError { message: format!("{}; {proxy}", failed.message), ..failed },
+                None => failed,
+            }
+        })
     }
 }
 
@@ -270,19 +323,19 @@ async fn within<T>(timeout: Duration, what: &str, work: impl Future<Output = T>)
 }
 
 impl Backend for Http {
-    fn find(&self, keys: Vec<Bytes>) -> BoxFuture<'_, Found> {
+    fn find<'a>(&'a self, keys: Vec<Bytes>, room: &'a Reservation) -> BoxFuture<'a, Found> {
         Box::pin(async move {
             let keys = keys.iter().map(|key| read_key(key)).collect::<Result<Vec<_>, LookupError>>()?;
             let response = self.respond(&keys).await?;
-            if !response::status(&response)? {
+            if !response::status(&response, &self.misses)? {
                 return Ok(vec![Ok(Rows::None); keys.len()]);
             }
-            let body = response::body(response, self.most_bytes.saturating_mul(keys.len()));
+            let body = response::body(response, self.most_bytes.saturating_mul(keys.len()), room);
             let body = within(self.body_timeout, "the answer did not end", body).await??;
             if !self.request.takes_many() {
                 return Ok(vec![self.rows.of_one(&body)]);
             }
-            Ok(self.rows.of_each(&body, &keys)?.into_iter().map(Ok).collect())
+            self.rows.of_each(&body, &keys)
         })
     }
 }

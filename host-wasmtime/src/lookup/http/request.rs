@@ -28,6 +28,8 @@ pub(super) struct RequestTemplate {
     /// Whether values in the body are encoded as in forms, and not as JSON.
     is_form: bool,
     pub(super) headers: HeaderMap,
+    /// Whether an empty key may be a part of the path.
+    empty_keys: bool,
 }
 
 /// A text with places for one key's values, or for all keys.
@@ -104,6 +106,7 @@ impl RequestTemplate {
             is_form: content_type.starts_with("application/x-www-form-urlencoded"),
             body,
             headers,
+            empty_keys: settings.flag("empty-keys")?,
         };
         if values > 1 && matches!(template.rest, Template::All(_)) {
             return Err("{keys} in a URL takes keys of one value; put it into body=".into());
@@ -160,24 +163,28 @@ impl RequestTemplate {
         let rest = self.rest.fill(keys, encoded, all);
         let url = format!("{}{rest}", self.origin.fill(&keys[0], KeyValue::plain));
         let url = Url::parse(&url).map_err(|error| rejected(&format!("the key makes no URL: {error}")))?;
-        // `.` and `..` would change which path is meant, and so would an empty part at its end.
+        // `.` and `..` would change which path is meant, and so would an empty part.
         let path = rest.split('?').next().unwrap_or_default();
         let is_kept = path.is_empty() || url.path() == path || !path.split('/').any(is_dots);
-        let ends_empty = path.ends_with('/') && !self.path_ends_in_slash();
-        if !is_kept || ends_empty {
+        if !is_kept {
             return Err(rejected("the key cannot be part of a path"));
+        }
+        if !self.empty_keys && self.empties_a_part_of(path) {
+            return Err(rejected("an empty key would ask for another path; empty-keys=true lets it"));
         }
         Ok(url)
     }
 
-    fn path_ends_in_slash(&self) -> bool {
-        // A key that no text is like shows whether the slash is the template's own.
+    /// Whether a part of the path is empty that has a key in it.
+    fn empties_a_part_of(&self, path: &str) -> bool {
+        // A key that is not empty shows which parts are the template's own.
         let probe = vec![KeyValue::Text("x".into()); 16];
         let rest = match &self.rest {
             Template::One(template) => template.fill(&probe, KeyValue::plain),
             Template::All(parts) => parts.join("x"),
         };
-        rest.split('?').next().is_some_and(|path| path.ends_with('/'))
+        let own = rest.split('?').next().unwrap_or_default();
+        path.split('/').zip(own.split('/')).any(|(part, own)| part.is_empty() && !own.is_empty())
     }
 
     /// The body for `keys`.
@@ -240,6 +247,20 @@ mod tests {
         for text in ["..", ".", ""] {
             assert!(template.url(&key(text)).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn an_empty_key_is_no_part_of_a_path_unless_it_may_be() {
+        for url in
+            ["http://host/users/{key}/profile", "http://host/{key}", "http://host/a/{key}?x=1", "http://host/{keys}/x"]
+        {
+            assert!(template(url, "").unwrap().url(&key("")).is_err(), "{url}");
+            assert!(template(url, "empty-keys=true").unwrap().url(&key("")).is_ok(), "{url}");
+            assert!(template(url, "").unwrap().url(&key("a")).is_ok(), "{url}");
+        }
+        // A slash of the template's own stays, and so does a part that has more than the key.
+        assert!(template("http://host//users/{key}/", "").unwrap().url(&key("a")).is_ok());
+        assert!(template("http://host/user-{key}/x", "").unwrap().url(&key("")).is_ok());
     }
 
     #[test]

@@ -7,23 +7,32 @@ use lookaside_core::{FailureKind, LookupError, Rows};
 use reqwest::{Response, StatusCode, header::RETRY_AFTER};
 use serde_json::value::RawValue;
 
-use crate::{json, lookup::KeyValue};
+use crate::{budget::Reservation, json, lookup::KeyValue};
 
 /// Where rows stand in a response, and whose they are.
 #[derive(Debug)]
 pub(super) struct RowsAt {
     /// A JSON pointer; empty for the whole response.
     pub(super) rows: String,
-    /// JSON pointers into a row, one a value of the key; none where rows come in the keys' order.
+    /// JSON pointers into a row, one a value of the key; none where rows do not say whose they are.
     pub(super) row_key: Vec<String>,
+    /// Whether the service promises a row, or null, for each key, in the keys' order.
+    pub(super) in_order: bool,
 }
 
-/// What the status alone says: that there are rows, none, or that the lookup failed.
-pub(super) fn status(response: &Response) -> Result<bool, LookupError> {
+/// What the status alone says: that there are rows, none, or that the lookup failed. One of `misses` says none.
+pub(super) fn status(response: &Response, misses: &[u16]) -> Result<bool, LookupError> {
     let status = response.status();
     let failed = |kind| LookupError::new(kind, format!("the server answered {status}"));
     match status {
-        StatusCode::NOT_FOUND | StatusCode::NO_CONTENT => Ok(false),
+        _ if misses.contains(&status.as_u16()) => Ok(false),
+        StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT => Ok(false),
+        // The answer is still being made, or the request came too late or too early: another one may find it.
+        StatusCode::ACCEPTED | StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY => {
+            Err(failed(FailureKind::Unavailable))
+        }
+        // Nobody asked for a part.
+        StatusCode::PARTIAL_CONTENT => Err(failed(FailureKind::Malformed)),
         _ if status.is_success() => Ok(true),
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             let value = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
@@ -45,17 +54,20 @@ fn delay(value: &str, now: jiff::Timestamp) -> Option<Duration> {
     Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
 }
 
-/// Reads the body, and stops where it gets longer than `most` bytes.
-pub(super) async fn body(mut response: Response, most: usize) -> Result<Bytes, LookupError> {
+/// Reads the body as there is room for it, and stops where it gets longer than `most` bytes.
+pub(super) async fn body(mut response: Response, most: usize, room: &Reservation) -> Result<Bytes, LookupError> {
     let over = || LookupError::new(FailureKind::Rejected, format!("the response is longer than max-bytes={most}"));
     if response.content_length().is_some_and(|length| length > most as u64) {
         return Err(over());
     }
     let mut body = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(super::failure)? {
+    // What breaks off on its way was not made wrong: another attempt may get it whole.
+    let broken = |error| LookupError { kind: FailureKind::Unavailable, ..super::failure(error) };
+    while let Some(chunk) = response.chunk().await.map_err(broken)? {
         if body.len() + chunk.len() > most {
             return Err(over());
         }
+        room.hold((body.len() + chunk.len()) as u64).await;
         body.extend_from_slice(&chunk);
     }
     Ok(body.freeze())
@@ -68,25 +80,39 @@ impl RowsAt {
     }
 
     /// The rows of each key.
-    pub(super) fn of_each(&self, body: &[u8], keys: &[Vec<KeyValue>]) -> Result<Vec<Rows>, LookupError> {
-        let Some(found) = self.find(body)? else { return Ok(vec![Rows::None; keys.len()]) };
+    pub(super) fn of_each(
+        &self,
+        body: &[u8],
+        keys: &[Vec<KeyValue>],
+    ) -> Result<Vec<Result<Rows, LookupError>>, LookupError> {
+        let Some(found) = self.find(body)? else { return Ok(vec![Ok(Rows::None); keys.len()]) };
         if !self.row_key.is_empty() {
-            return self.by_row_key(found, keys);
+            return Ok(self.by_row_key(found, keys)?.into_iter().map(Ok).collect());
         }
         if found.get().starts_with('{') {
             let by_key: BTreeMap<Cow<'_, str>, &RawValue> = parsed(found)?;
             let of = |key: &Vec<KeyValue>| by_key.get(key[0].plain().as_str()).copied();
-            return keys.iter().map(|key| of(key).map_or(Ok(Rows::None), rows)).collect();
+            return Ok(keys.iter().map(|key| of(key).map_or(Ok(Rows::None), rows)).collect());
+        }
+        if !self.in_order {
+            return Err(malformed(
+                "rows came as an array, and nothing says whose they are: say where each has its key with row-key=/id, or \
+                 in-order=true where the service promises one for each key, in the keys' order"
+                    .into(),
+            ));
         }
         let found: Vec<&RawValue> = parsed(found)?;
-        if found.len() != keys.len() {
-            return Err(malformed(format!(
-                "{} keys were asked for and {} came back; say row-key= where rows are not in the keys' order",
+        let short = || {
+            malformed(format!(
+                "{} keys were asked for and {} rows came back, none for this one",
                 keys.len(),
                 found.len()
-            )));
+            ))
+        };
+        if found.len() > keys.len() {
+            return Err(malformed(format!("{} keys were asked for and {} rows came back", keys.len(), found.len())));
         }
-        found.into_iter().map(rows).collect()
+        Ok((0..keys.len()).map(|place| found.get(place).map_or_else(|| Err(short()), |row| rows(row))).collect())
     }
 
     /// Gives each row to the keys that it names.
@@ -105,6 +131,7 @@ impl RowsAt {
     }
 
     fn find<'a>(&self, body: &'a [u8]) -> Result<Option<&'a RawValue>, LookupError> {
+        let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
         if body.trim_ascii().is_empty() {
             return Ok(None);
         }
@@ -161,7 +188,8 @@ mod tests {
     use super::*;
 
     fn at(rows: &str, row_key: &[&str]) -> RowsAt {
-        RowsAt { rows: rows.into(), row_key: row_key.iter().map(|pointer| (*pointer).to_owned()).collect() }
+        let row_key = row_key.iter().map(|pointer| (*pointer).to_owned()).collect();
+        RowsAt { rows: rows.into(), row_key, in_order: true }
     }
 
     fn keys(texts: &[&str]) -> Vec<Vec<KeyValue>> {
@@ -180,6 +208,8 @@ mod tests {
             ("[]", "", &[]),
             ("", "", &[]),
             ("{\n  \"a\": 1\n}", "", &[r#"{"a":1}"#]),
+            ("\u{feff}{\"a\":1}", "", &[r#"{"a":1}"#]),
+            ("\u{feff}", "", &[]),
         ] {
             assert_eq!(at(pointer, &[]).of_one(body.as_bytes()).unwrap().as_slice(), expected, "{body}");
         }
@@ -190,17 +220,24 @@ mod tests {
     fn a_batch_is_matched_by_place_by_name_or_by_the_rows_own_keys() {
         let asked = keys(&["b", "a", "c", "b"]);
         let one = Rows::One(Bytes::from_static(b"1"));
-        let by_place = at("", &[]).of_each(b"[2,1,null,[2,3]]", &asked).unwrap();
+        let of_each = |at: &RowsAt, body: &[u8]| -> Result<Vec<Rows>, LookupError> {
+            at.of_each(body, &asked)?.into_iter().collect()
+        };
+        let by_place = of_each(&at("", &[]), b"[2,1,null,[2,3]]").unwrap();
         assert_eq!(by_place[1], one);
         assert_eq!(by_place[2], Rows::None);
         assert_eq!(by_place[3].as_slice().len(), 2);
-        assert!(at("", &[]).of_each(b"[1]", &asked).is_err());
-        let by_name = at("", &[]).of_each(br#"{"a":1,"b":2}"#, &asked).unwrap();
+        let short = at("", &[]).of_each(b"[2,1]", &asked).unwrap();
+        assert_eq!(short.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false, false]);
+        assert!(at("", &[]).of_each(b"[1,2,3,4,5]", &asked).is_err());
+        let unsaid = RowsAt { in_order: false, ..at("", &[]) };
+        let error = unsaid.of_each(b"[2,1,null,[2,3]]", &asked).unwrap_err().message;
+        assert!(error.contains("nothing says whose they are"), "a place alone says nothing: {error}");
+        let by_name = of_each(&unsaid, br#"{"a":1,"b":2}"#).unwrap();
         assert_eq!(by_name[1], one);
         assert_eq!(by_name[0], by_name[3]);
-        let by_key = at("/rows", &["/id"])
-            .of_each(br#"{"rows":[{"id":"a"},{"id":"b","n":1},{"id":"b","n":2}]}"#, &asked)
-            .unwrap();
+        let rows_of_keys = br#"{"rows":[{"id":"a"},{"id":"b","n":1},{"id":"b","n":2}]}"#;
+        let by_key = of_each(&at("/rows", &["/id"]), rows_of_keys).unwrap();
         assert_eq!(by_key.iter().map(|rows| rows.as_slice().len()).collect::<Vec<_>>(), [2, 1, 0, 2]);
         assert!(at("", &["/id"]).of_each(br#"[{"a":1}]"#, &asked).is_err());
     }

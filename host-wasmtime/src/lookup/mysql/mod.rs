@@ -18,6 +18,8 @@ use sqlx::{
 };
 
 use self::statement::{Lookups, Statement};
+use crate::budget::Reservation;
+
 use super::{
     Address, KeyValue, OpenError, Selection, Setting,
     open::Errors,
@@ -146,7 +148,7 @@ impl MySql {
 }
 
 impl Backend for MySql {
-    fn find(&self, keys: Vec<Bytes>) -> BoxFuture<'_, Found> {
+    fn find<'a>(&'a self, keys: Vec<Bytes>, _room: &'a Reservation) -> BoxFuture<'a, Found> {
         Box::pin(async move {
             let asked = Asked::new(&keys, |key| self.statement.values(read_key(key)?));
             let found = if asked.keys.is_empty() {

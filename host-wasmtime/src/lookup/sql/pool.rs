@@ -51,6 +51,15 @@ where
 {
     let timeout =
         settings.duration("connect-timeout", Duration::from_secs(5)).map_err(|reason| errors.address(reason))?;
+    // A pool waits for a server that is not there; one connection tells at once.
+    match tokio::time::timeout(timeout, DB::Connection::connect_with(&options)).await {
+        Ok(Ok(connection)) => drop(connection.close().await),
+        Ok(Err(error)) => return Err(errors.unreachable(error.to_string())),
+        Err(_) => {
+            let within = humantime::format_duration(timeout);
+            return Err(errors.unreachable(format!("no connection within {within}")));
+        }
+    }
     let session: std::sync::Arc<[String]> = session.into();
     PoolOptions::<DB>::new()
         .max_connections(u32::try_from(connections).unwrap_or(u32::MAX))

@@ -17,7 +17,7 @@ use crate::contract::{self, Contract, ask, by_address, find, open, options, refu
 
 fn contract_of(service: &Service) -> Contract {
     Contract {
-        address: service.url("/rows#body={keys}&rows=/data/rows"),
+        address: service.url("/rows#body={keys}&rows=/data/rows&in-order=true"),
         selection: by_address(1),
         field: "v",
         holds: |_| true,
@@ -128,7 +128,13 @@ async fn a_status_becomes_an_outcome() {
     let service = Service::start().await;
     let provider = open(&service.url("/status/{key}"), &by_address(1)).await;
     let ask_one = async |key: &str| ask(provider.clone(), &options(), vec![text_key(key)]).await.remove(0);
-    for key in ["404", "204"] {
+    let gone = open(&service.url("/status/{key}#miss=404,410"), &by_address(1)).await;
+    for key in ["404", "410"] {
+        assert!(find(&gone, &text(key)).await.unwrap().is_empty(), "{key} is a miss where it is said");
+    }
+    let strict = open(&service.url("/status/{key}#miss=410"), &by_address(1)).await;
+    assert!(find(&strict, &text("404")).await.is_err(), "404 is none where others are said");
+    for key in ["404", "204", "205"] {
         assert_eq!(ask_one(key).await.outcome, Outcome::Missing, "{key}");
     }
     for (key, kind) in [
@@ -136,6 +142,11 @@ async fn a_status_becomes_an_outcome() {
         ("401", "rejected"),
         ("403", "rejected"),
         ("410", "rejected"),
+        ("300", "rejected"),
+        ("202", "unavailable"),
+        ("206", "malformed"),
+        ("408", "unavailable"),
+        ("425", "unavailable"),
         ("429", "throttled"),
         ("503:1", "throttled"),
         ("500", "unavailable"),
@@ -147,6 +158,94 @@ async fn a_status_becomes_an_outcome() {
         let expected = format!("{}: key [\"{key}\"]: the server answered {}", service.url("/status/{key}"), &key[..3]);
         assert!(message.starts_with(&expected), "{message}");
     }
+}
+
+/// Speaks as it is told to, whatever is asked: raw bytes, then the end of the connection.
+async fn speak(answer: &'static [u8], resets: bool) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/{{key}}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut asked = [0; 4096];
+                let _ = stream.read(&mut asked).await;
+                let _ = stream.write_all(answer).await;
+                let _ = stream.flush().await;
+                if resets {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    #[expect(deprecated, reason = "it is how a connection is reset; nothing here waits for it")]
+                    let _ = stream.set_linger(Some(Duration::ZERO));
+                }
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_breaks_off_may_come_whole_another_time() {
+    let short = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"a\":1}";
+    let open_chunk = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{\"a\":1}\r\n";
+    let bad_chunk = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{\"a\":1}\r\n";
+    for (answer, resets) in [(&short[..], false), (&short[..], true), (&open_chunk[..], false), (&bad_chunk[..], false)]
+    {
+        let provider = open(&speak(answer, resets).await, &by_address(1)).await;
+        let joined = ask(provider, &options(), vec![text_key("a")]).await.remove(0);
+        let (kind, message) = contract::failure(&joined).unwrap();
+        assert_eq!(kind, "unavailable", "{message}");
+    }
+    // A body that is whole and no JSON is what it is.
+    let whole = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n{\"a\":1";
+    let provider = open(&speak(whole, false).await, &by_address(1)).await;
+    let joined = ask(provider, &options(), vec![text_key("a")]).await.remove(0);
+    assert_eq!(contract::failure(&joined).unwrap().0, "malformed");
+    let marked = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n\xef\xbb\xbf{\"a\":1}";
+    let provider = open(&speak(marked, false).await, &by_address(1)).await;
+    assert_eq!(find(&provider, &text("a")).await.unwrap(), [r#"{"a":1}"#]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_a_batch_are_matched_by_their_keys_and_not_by_their_places() {
+    let service = Service::start().await;
+    let keys = || ["a", "b", "c", "a"].map(text_key).to_vec();
+    // They come in another order, and each record gets its own.
+    let by_key = open(&service.url("/batch/reversed#body={keys}&row-key=/id"), &by_address(1)).await;
+    let joined = ask(by_key, &options(), keys()).await;
+    let found: Vec<_> = joined.iter().map(|joined| joined.rows.as_slice()[0].clone()).collect();
+    assert_eq!(found, [r#"{"id":"a"}"#, r#"{"id":"b"}"#, r#"{"id":"c"}"#, r#"{"id":"a"}"#]);
+    // Equal keys of a batch are asked for once.
+    assert_eq!(*service.seen.asked.lock().unwrap(), 3);
+    // A place alone says nothing.
+    let unsaid = open(&service.url("/batch/reversed#body={keys}"), &by_address(1)).await;
+    for joined in ask(unsaid, &options(), keys()).await {
+        let (kind, message) = contract::failure(&joined).unwrap();
+        assert!(kind == "malformed" && message.contains("nothing says whose they are"), "{message}");
+    }
+    // A short reply fails the keys that it lacks.
+    let in_order = open(&service.url("/batch/short#body={keys}&in-order=true"), &by_address(1)).await;
+    let joined = ask(in_order, &options(), ["a", "b", "c"].map(text_key).to_vec()).await;
+    let outcomes: Vec<Outcome> = joined.iter().map(|joined| joined.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Found, Outcome::Found, Outcome::Failed]);
+    for (settings, reason) in [
+        ("#body={keys}&in-order=true&row-key=/id", "not by both"),
+        ("#body={keys}&in-order=maybe", "choose one of"),
+        ("#body={keys}&miss=none", "is not a status"),
+    ] {
+        let error = refused(&service.url(&format!("/batch/short{settings}")), &by_address(1)).await;
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_key_asks_for_no_other_resource() {
+    let service = Service::start().await;
+    let provider = open(&service.url("/users/{key}/profile"), &by_address(1)).await;
+    let joined = ask(provider, &options(), vec![text_key("")]).await.remove(0);
+    let (kind, message) = contract::failure(&joined).unwrap();
+    assert!(kind == "rejected" && message.contains("an empty key would ask for another path"), "{message}");
+    assert_eq!(service.seen.requests.load(Ordering::Relaxed), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,6 +30,8 @@ pub(super) struct Seen {
     /// Requests that are being answered, and the most there were.
     pub(super) busy: AtomicUsize,
     pub(super) busiest: AtomicUsize,
+    /// Keys that the last request for many asked for.
+    pub(super) asked: Mutex<usize>,
 }
 
 pub(super) struct Service {
@@ -60,6 +62,7 @@ pub(super) async fn serve(port: u16, seen: Arc<Seen>) -> (u16, Arc<Seen>, tokio:
     let port = listener.local_addr().unwrap().port();
     let routes = Router::new()
         .route("/rows", post(rows))
+        .route("/batch/{mode}", post(batch))
         .route("/row/{key}", get(row))
         .route("/status/{key}", get(status))
         .route("/slow/{key}", get(slow))
@@ -84,6 +87,18 @@ async fn rows(State(seen): State<Arc<Seen>>, body: Bytes) -> Response {
     let known: std::collections::BTreeMap<String, String> = contract::rows().into_iter().collect();
     let rows: Vec<_> = keys.iter().map(|key| known.get(key).map(|value| serde_json::json!({ "v": value }))).collect();
     serde_json::json!({ "data": { "rows": rows } }).to_string().into_response()
+}
+
+/// A row for each key that is asked for: in the reverse order, or all but the last.
+async fn batch(State(seen): State<Arc<Seen>>, Path(mode): Path<String>, body: Bytes) -> Response {
+    let keys: Vec<String> = serde_json::from_slice(&body).unwrap();
+    *seen.asked.lock().unwrap() = keys.len();
+    let mut rows: Vec<_> = keys.iter().map(|key| serde_json::json!({ "id": key })).collect();
+    match mode.as_str() {
+        "reversed" => rows.reverse(),
+        _ => drop(rows.pop()),
+    }
+    serde_json::Value::from(rows).to_string().into_response()
 }
 
 async fn row(

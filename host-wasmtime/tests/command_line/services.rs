@@ -1,0 +1,115 @@
+//! Services that are not there, or that answer more than is wanted at once.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::{TcpListener, TcpStream},
+    time::{Duration, Instant},
+};
+
+use crate::run::{Folder, Run};
+
+fn enrich(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Run {
+    let mut command = folder.command();
+    command.arg("enrich").args(arguments).envs(environment.iter().copied());
+    command.write_stdin(input).output().unwrap().into()
+}
+
+#[test]
+fn a_backend_that_is_not_there_ends_with_one_code_and_says_so_at_once() {
+    let folder = Folder::with(&[]);
+    for address in [
+        "http://127.0.0.1:1/{key}",
+        "redis://127.0.0.1:1",
+        "postgres://me@127.0.0.1:1/x",
+        "mysql://me@127.0.0.1:1/x",
+        "hbase://127.0.0.1:1/x",
+    ] {
+        let table: &[&str] = if address.starts_with(['p', 'm']) { &["--table", "t"] } else { &[] };
+        let begin = Instant::now();
+        let run = enrich(&folder, &[&["--key", "id", "--lookup", address][..], table].concat(), &[], "{\"id\":1}");
+        let error = run.failed(3);
+        assert!(error.contains("refused"), "{address}: {error}");
+        assert!(begin.elapsed() < Duration::from_secs(4), "{address}: {:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn a_proxy_that_is_not_there_is_named_without_its_secrets() {
+    let folder = Folder::with(&[]);
+    let lookup = ["--key", "id", "--lookup", "http://192.0.2.1/{key}"];
+    let proxy = [("http_proxy", "http://me:hidden@127.0.0.1:1")];
+    let error = enrich(&folder, &lookup, &proxy, "{\"id\":1}").failed(3);
+    assert!(error.contains("it goes through the proxy 127.0.0.1:1, as http_proxy says"), "{error}");
+    assert!(!error.contains("hidden"), "{error}");
+    let excepted = [proxy[0], ("no_proxy", "127.0.0.1")];
+    let local = ["--key", "id", "--lookup", "http://127.0.0.1:1/{key}"];
+    let error = enrich(&folder, &local, &excepted, "{\"id\":1}").failed(3);
+    assert!(!error.contains("proxy"), "{error}");
+}
+
+#[test]
+fn fewer_calls_than_records_in_flight_are_told() {
+    let folder = Folder::with(&[]);
+    let told = |more: &[&str], address: &str| {
+        enrich(&folder, &[&["--key", "id", "--lookup", address][..], more].concat(), &[], "").stderr
+    };
+    let address = "http://127.0.0.1:1/{key}";
+    let warned = told(&["--capacity", "500"], address);
+    assert!(warned.contains("64 calls at once at most, though 500 records may be in flight"), "{warned}");
+    assert_eq!(told(&["--capacity", "50"], address), "");
+    assert_eq!(told(&["--capacity", "500"], "http://127.0.0.1:1/{key}#concurrency=64"), "");
+}
+
+/// Answers each request with a row of so many bytes, on as many connections as come.
+fn large_answers(bytes: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/{{key}}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || answer(&stream, bytes));
+        }
+    });
+    address
+}
+
+fn answer(mut stream: &TcpStream, bytes: usize) {
+    let body = format!("{{\"v\":\"{}\"}}", "x".repeat(bytes));
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    let mut lines = BufReader::new(stream).lines();
+    while let Some(Ok(line)) = lines.next() {
+        if line.is_empty()
+            && stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_err()
+        {
+            return;
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bytes_on_their_way_count_to_the_cap() {
+    let folder = Folder::with(&[]);
+    let input: String = (0..150).map(|id| format!("{{\"id\":{id}}}\n")).collect();
+    std::fs::write(folder.path("in.ndjson"), input).unwrap();
+    for order in ["ordered", "unordered"] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lookaside"))
+            .current_dir(folder.path("."))
+            .args(["enrich", "in.ndjson", "--key", "id", "--lookup", &large_answers(8 << 20), "--order", order])
+            .args(["--max-bytes", "64M", "--capacity", "150", "-o", "out.ndjson", "-q"])
+            .spawn()
+            .unwrap();
+        let mut peak = 0;
+        while child.try_wait().unwrap().is_none() {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0 kB").trim();
+            peak = peak.max(line.trim_end_matches(" kB").parse::<u64>().unwrap_or(0));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(child.wait().unwrap().success());
+        let out = std::fs::read(folder.path("out.ndjson")).unwrap();
+        assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), 150);
+        // 1.2 GB were found in all. Each byte within the cap may be there a few times: as it came, as a row, and as it leaves.
+        assert!(peak < 650_000, "{order}: {peak} kB");
+        println!("{order}: {peak} kB");
+    }
+}
