@@ -185,14 +185,20 @@ export class LookupFailure extends Error {
 export function mapLookup(map: Map<unknown, Found> | Record<string, Found>): Lookup;
 
 /**
- * Looks up by HTTP. 404 and 204 are misses; 429 and 503 are `throttled`, with `Retry-After`; other 5xx are `unavailable`, and
- * other 4xx `rejected`. The record's deadline aborts its request.
+ * Looks up by HTTP. 404, 204 and 205 are misses; 429 and 503 are `throttled`, with `Retry-After`; 202, 408, 425 and other 5xx
+ * are `unavailable`, 206 is `malformed`, and other 4xx are `rejected`. The record's deadline aborts its request.
  */
 export function fetchLookup(options: {
   /** The URL for a key: encode what you put into it. */
   url?: (key: Key) => string | URL;
-  /** The URL for all keys of a batch, whose answer is a list in their order. */
+  /** The URL for all keys of a batch, whose answer is a list; `rowKey` or `inOrder` says whose its elements are. */
   urlOfBatch?: (keys: Key[]) => string | URL;
+  /** The key of a row of a batch's answer. Keys without rows are misses. */
+  rowKey?: (row: unknown) => unknown;
+  /** Whether the service promises an element for each key of a batch, in their order: a row, a list of rows, or null. */
+  inOrder?: boolean;
+  /** The statuses that say that there is no row; 404 by default. */
+  misses?: number[];
   /** For `fetch`, such as headers. */
   init?: RequestInit | ((key: Key | Key[]) => RequestInit);
   /** Rows of a response's text; its JSON as it is written, by default. */

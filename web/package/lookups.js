@@ -10,7 +10,21 @@ export function mapLookup(map) {
 }
 
 /** Looks up by HTTP: a request for each key, or one for many. */
-export function fetchLookup({ url, urlOfBatch, init, rows = (body) => new RawJson(body), fetch = globalThis.fetch }) {
+export function fetchLookup({
+  url,
+  urlOfBatch,
+  rowKey,
+  inOrder = false,
+  misses = [404],
+  init,
+  rows = (body) => new RawJson(body),
+  fetch = globalThis.fetch,
+}) {
+  if (urlOfBatch && !rowKey && !inOrder) {
+    throw new TypeError(
+      "urlOfBatch: say whose a row is, by rowKey: (row) => row.id, or inOrder: true where the service promises one for each key, in the keys' order",
+    );
+  }
   const ask = async (target, key, signal) => {
     const given = typeof init === "function" ? init(key) : init;
     let response;
@@ -20,28 +34,61 @@ export function fetchLookup({ url, urlOfBatch, init, rows = (body) => new RawJso
       if (signal.aborted) throw error;
       throw new LookupFailure("unavailable", `${describe(target)}: ${error.message}`, { cause: error });
     }
-    if (response.status === 404 || response.status === 204) return undefined;
-    if (response.ok) return rows(await response.text(), key);
+    if (misses.includes(response.status) || response.status === 204 || response.status === 205) return undefined;
+    // 202: it is still being made; 206: nobody asked for a part.
+    if (response.ok && response.status !== 202 && response.status !== 206) return rows(await response.text(), key);
     throw failure(response, target);
   };
   if (urlOfBatch) {
     return async (keys, { signal }) => {
       const found = await ask(urlOfBatch(keys), keys, signal);
       if (found === undefined) return keys.map(() => undefined);
-      // Each element of the answer's list is what one key finds.
-      return found instanceof RawJson ? found.rows().map((text) => new RawJson(text)) : found;
+      const list = found instanceof RawJson ? found.rows().map((text) => new RawJson(text)) : found;
+      return rowKey ? byKey(keys, list, rowKey) : byPlace(keys, list);
     };
   }
   return (keys, { signals }) => keys.map((key, place) => ask(url(key), key, signals[place]));
 }
 
+/** The rows of each key, of rows that say whose they are. */
+function byKey(keys, list, rowKey) {
+  const found = new Map();
+  for (const row of list) {
+    const key = String(rowKey(row instanceof RawJson ? JSON.parse(row.text) : row));
+    if (!found.has(key)) found.set(key, []);
+    found.get(key).push(row);
+  }
+  return keys.map((key) => {
+    const rows = found.get(String(key)) ?? [];
+    return rows.every((row) => row instanceof RawJson) ? new RawJson(`[${rows.map(({ text }) => text).join(",")}]`) : rows;
+  });
+}
+
+/** What each key finds, of a list in the keys' order; the keys that it is too short for fail. */
+function byPlace(keys, list) {
+  if (list.length > keys.length) {
+    throw new LookupFailure("malformed", `${keys.length} keys were asked for and ${list.length} rows came back`);
+  }
+  const none = () => new LookupFailure("malformed", `${keys.length} keys were asked for and ${list.length} rows came back, none for this one`);
+  return keys.map((_, place) => (place < list.length ? list[place] : none()));
+}
+
 function failure(response, target) {
+  const kind = KINDS.get(response.status);
   const message = `${describe(target)}: the server answered ${response.status}`;
   if (response.status === 429 || response.status === 503) {
     return new LookupFailure("throttled", message, { retryAfter: retryAfter(response.headers.get("retry-after")) });
   }
-  return new LookupFailure(response.status >= 500 ? "unavailable" : "rejected", message);
+  return new LookupFailure(kind ?? (response.status >= 500 ? "unavailable" : "rejected"), message);
 }
+
+/** What statuses mean that their hundred does not tell. */
+const KINDS = new Map([
+  [202, "unavailable"],
+  [206, "malformed"],
+  [408, "unavailable"],
+  [425, "unavailable"],
+]);
 
 /** Milliseconds of a Retry-After: seconds, or until a date. */
 function retryAfter(value) {
