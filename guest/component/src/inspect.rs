@@ -16,7 +16,7 @@ use crate::{
 
 impl Guest for Component {
     fn inspect(now: u64, max: u32) -> Result<Vec<Element>, OperatorError> {
-        instance::with(|operator| Ok(operator.inspect(Instant(now), max as usize).into_iter().map(element).collect()))
+        instance::look(|operator| operator.inspect(Instant(now), max as usize).into_iter().map(element).collect())
     }
 }
 

@@ -46,6 +46,12 @@ pub(crate) fn with<T>(call: impl FnOnce(&mut Operator) -> Result<T, OperatorErro
     call(&mut operator)
 }
 
+/// Looks at the operator, spent or not.
+pub(crate) fn look<T>(look: impl FnOnce(&Operator) -> T) -> Result<T, OperatorError> {
+    let instance = borrow()?;
+    instance.operator.as_deref().map(look).ok_or_else(not_open)
+}
+
 /// Notes that the provider cannot be used any more, once the call has returned.
 pub(crate) fn end(call: OperatorError) -> OperatorError {
     if let (ErrorCode::ProviderBroken, Ok(mut instance)) = (call.code, borrow()) {

@@ -45,10 +45,13 @@ impl Guest for Component {
 
     fn end_input(now: u64) -> Result<(), OperatorError> {
         instance::with(|operator| {
+            // What is there stands, before time ends anything.
+            provider::take(operator, now)?;
             operator.end_input(Instant(now)).map_err(operator_error)?;
             provider::start(operator, now);
             Ok(())
         })
+        .map_err(instance::end)
     }
 
     fn poll_output(now: u64, max: u32) -> Result<Poll, OperatorError> {
@@ -75,7 +78,7 @@ impl Guest for Component {
     }
 
     fn stats() -> Vec<(String, u64)> {
-        let stats = instance::with(|operator| Ok(operator.stats())).unwrap_or_default();
+        let stats = instance::look(|operator| operator.stats()).unwrap_or_default();
         stats.iter().map(|(name, value)| (name.into(), value)).collect()
     }
 }

@@ -14,7 +14,9 @@ pub(crate) struct Flight {
     key: HashedKey,
     /// The records that wait for it besides the one that makes it, in the order in which they
     /// joined. Some may have ended since.
-    pub(crate) followers: Vec<RequestId>,
+    followers: Vec<RequestId>,
+    /// Of these, the first so many have left it: they made its lookup in their turn.
+    left: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -35,7 +37,7 @@ impl Flights {
 
     /// Begins the flight of `key`; there is none yet.
     pub(crate) fn begin(&mut self, key: HashedKey) -> Slot {
-        let slot = self.flights.insert(Flight { key: key.clone(), followers: Vec::new() });
+        let slot = self.flights.insert(Flight { key: key.clone(), followers: Vec::new(), left: 0 });
         self.by_key.insert(key, slot);
         slot
     }
@@ -45,15 +47,23 @@ impl Flights {
         self.flights[flight].followers.push(id);
     }
 
-    /// The records that wait for a flight, to be looked through when it changes hands.
-    pub(crate) fn followers(&mut self, flight: Slot) -> &mut Vec<RequestId> {
-        &mut self.flights[flight].followers
+    /// The first record that waits for a flight and that `may_lead` is true of: it waits no more, nor do those before it.
+    pub(crate) fn next_leader(&mut self, flight: Slot, may_lead: impl Fn(RequestId) -> bool) -> Option<RequestId> {
+        let flight = &mut self.flights[flight];
+        while let Some(&id) = flight.followers.get(flight.left) {
+            flight.left += 1;
+            if may_lead(id) {
+                return Some(id);
+            }
+        }
+        None
     }
 
     /// Ends a flight; gives the records that wait for it.
     pub(crate) fn end(&mut self, flight: Slot) -> Vec<RequestId> {
-        let flight = self.flights.remove(flight);
+        let mut flight = self.flights.remove(flight);
         self.by_key.remove(&flight.key);
+        flight.followers.drain(..flight.left);
         flight.followers
     }
 }

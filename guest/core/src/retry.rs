@@ -72,7 +72,12 @@ impl Retry {
             if self.multiplier == Multiplier::ONE || delay >= longest {
                 break;
             }
-            delay = self.multiplier.times(delay).min(longest);
+            let next = self.multiplier.times(delay).min(longest);
+            // One too small to grow stays as it is, after any number of attempts.
+            if next == delay {
+                break;
+            }
+            delay = next;
         }
         let drawn = self.jitter_seed.map_or(delay, |seed| {
             let roll = mix(seed ^ mix(arrival ^ mix(u64::from(attempt))));
@@ -159,6 +164,22 @@ mod tests {
             multiplier: Multiplier::from_thousandths(2_000).unwrap(),
             max_delay: Some(Duration::from_millis(250)),
             jitter_seed: None,
+        }
+    }
+
+    #[test]
+    fn a_delay_that_does_not_grow_is_known_at_once_after_any_number_of_attempts() {
+        for (delay, multiplier) in [(0, "2"), (1, "1.001"), (100, "1")] {
+            let retry = Retry {
+                attempts: u32::MAX,
+                delay: Duration::from_nanos(delay),
+                multiplier: multiplier.parse().unwrap(),
+                ..Retry::default()
+            };
+            // Multiplied one attempt after another, this would take seconds.
+            for attempt in u32::MAX - 1_000..u32::MAX {
+                assert_eq!(retry.delay_after(attempt, 0), Some(Duration::from_nanos(delay)));
+            }
         }
     }
 

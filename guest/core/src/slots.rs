@@ -5,6 +5,9 @@ use alloc::vec::Vec;
 /// A position in [`Slots`].
 pub(crate) type Slot = u32;
 
+/// Places that stay though all of them are free.
+const KEPT: usize = 4_096;
+
 /// Values in reused slots.
 #[derive(Debug, Clone)]
 pub(crate) struct Slots<T> {
@@ -46,6 +49,15 @@ impl<T> Slots<T> {
     pub(crate) fn discard(&mut self, slot: Slot) {
         self.slots[slot as usize] = None;
         self.free.push(slot);
+        // After a peak nothing of it stays, once nothing is left.
+        if self.free.len() == self.slots.len() && self.slots.len() > KEPT {
+            *self = Self::new();
+        }
+    }
+
+    /// How many places there are, free ones included: what [`Self::iter`] looks at.
+    pub(crate) fn places(&self) -> usize {
+        self.slots.len()
     }
 
     /// The values with their slots, in no order that means anything.
@@ -65,5 +77,21 @@ impl<T> core::ops::Index<Slot> for Slots<T> {
 impl<T> core::ops::IndexMut<Slot> for Slots<T> {
     fn index_mut(&mut self, slot: Slot) -> &mut T {
         self.slots[slot as usize].as_mut().expect("the slot is in use")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_peak_stays_once_nothing_is_left() {
+        let mut slots = Slots::new();
+        let peak: Vec<Slot> = (0..2 * KEPT).map(|value| slots.insert(value)).collect();
+        peak[1..].iter().for_each(|&slot| slots.discard(slot));
+        assert_eq!((slots.len(), slots.places()), (1, 2 * KEPT));
+        slots.discard(peak[0]);
+        assert_eq!((slots.len(), slots.places()), (0, 0));
+        assert_eq!(slots.insert(7), 0);
     }
 }

@@ -381,6 +381,11 @@ impl Pair {
         } else {
             assert_eq!(together, alone);
         }
+        for max in [0, 1, alone.len() / 2] {
+            let few = self.one_by_one.inspect(self.now, max);
+            assert_eq!(few, alone[..max.min(alone.len())], "the oldest of them");
+            assert_eq!(self.in_batches.inspect(self.now, max).len(), few.len());
+        }
         let snapshot = self.in_batches.snapshot().map_err(|error| error.to_string());
         assert_eq!(snapshot, self.one_by_one.snapshot().map_err(|error| error.to_string()));
         snapshot.is_ok()

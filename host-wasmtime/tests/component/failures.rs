@@ -53,3 +53,68 @@ fn records_of_the_same_batch_leave_before_the_failed_one() {
         }
     }
 }
+
+#[test]
+fn an_answer_that_was_there_in_time_stands_when_the_input_ends() {
+    let options = Options { timeout: Some(std::time::Duration::from_nanos(100)), ..Options::default() };
+    let mut operator = OperatorComponent::bundled().unwrap().open(&options, Instant(0)).unwrap();
+    operator.push_record(&Record::new("k", "p"), Instant(0)).unwrap();
+    let asked = operator.take_requests().remove(0);
+    operator.mailbox().put([Answer::rows(&asked, Rows::from("row"), Instant(50))]);
+    operator.end_input(Instant(150)).unwrap();
+    let poll = operator.poll(10, u32::MAX, Instant(150)).unwrap();
+    assert_eq!(
+        (poll.outputs.joined().next().unwrap().outcome, poll.state),
+        (lookaside::Outcome::Found, PollState::Drained)
+    );
+}
+
+#[test]
+fn a_failed_operator_still_tells_what_it_was_left_with() {
+    let mut operator = open(Order::Ordered);
+    (0..3).for_each(|number| {
+        operator.push_record(&Record::new(number.to_string(), "p"), Instant(0)).unwrap();
+    });
+    let asked = operator.take_requests();
+    let error = LookupError::new(FailureKind::Rejected, "no");
+    operator.mailbox().put([Answer::failed(&asked[0], error, Instant(0))]);
+    assert!(operator.poll(10, u32::MAX, Instant(0)).is_err());
+    let stats = operator.stats().unwrap();
+    assert_eq!((stats.accepted, stats.failed, stats.in_flight), (3, 1, 3));
+    assert_eq!(operator.inspect(10, Instant(0)).unwrap().len(), 3);
+}
+
+#[test]
+fn a_failure_among_restored_records_is_told_with_its_lookup() {
+    let mut operator = open(Order::Ordered);
+    operator.push_record(&Record::new("k", "first"), Instant(0)).unwrap();
+    operator.push_record(&Record::keyless("second"), Instant(0)).unwrap();
+    let snapshot = operator.snapshot().unwrap();
+    for capacity in [10, 1] {
+        let capacity = capacity.try_into().unwrap();
+        let options = Options { on_missing: lookaside::Policy::Fail, capacity, ..Options::default() };
+        let mut operator = OperatorComponent::bundled().unwrap().restore(&options, &snapshot, Instant(0)).unwrap();
+        let asked = operator.take_requests().remove(0);
+        operator.mailbox().put([Answer::rows(&asked, Rows::from("row"), Instant(1))]);
+        let (out, failed) = end_of(&mut operator, 10);
+        assert_eq!((out, failed.key), (vec!["first".to_owned()], None));
+    }
+}
+
+#[test]
+fn a_few_of_many_in_flight_are_shown_without_a_look_into_the_rest() {
+    let options = Options { capacity: 16_000_000.try_into().unwrap(), timeout: None, ..Options::default() };
+    let mut operator = OperatorComponent::bundled().unwrap().open(&options, Instant(0)).unwrap();
+    // Records without a key between them make a group of each.
+    for _ in 0..300 {
+        let mut records = RecordBatchBuilder::default();
+        for number in 0..10_000 {
+            let key = (number % 2 == 0).then_some(&b"k"[..]);
+            records.push_row(lookaside::EventTime(0), key, None, b"p");
+        }
+        assert_eq!(operator.push_records(records, Instant(0)).unwrap(), 10_000);
+        operator.take_request_batches();
+    }
+    assert_eq!(operator.inspect(10, Instant(0)).unwrap().len(), 10);
+    assert_eq!(operator.poll(0, 0, Instant(0)).unwrap().room, 13_000_000);
+}

@@ -210,6 +210,16 @@ impl ByteStringsBuilder {
         self.ends.is_empty()
     }
 
+    /// The bytes of string `row` and of all before it.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such string.
+    #[must_use]
+    pub fn end(&self, row: usize) -> usize {
+        self.ends[row] as usize
+    }
+
     /// String `row`, where it is.
     pub(crate) fn slice(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };

@@ -219,7 +219,7 @@ mod tests {
         operator.complete_all(answers.build(), Instant(0)).unwrap();
         operator.end_input(Instant(0)).unwrap();
         let mut outputs = OutputBatchBuilder::default();
-        operator.next_outputs(&mut outputs, usize::MAX, usize::MAX);
+        operator.next_outputs(&mut outputs, usize::MAX, usize::MAX).unwrap();
         let found: Vec<usize> = outputs.build().joined().map(|joined| joined.rows().len()).collect();
         assert_eq!(found, (0..100).map(row_count).collect::<Vec<_>>());
         assert_eq!(operator.poll_state(), PollState::Drained);

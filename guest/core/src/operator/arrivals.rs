@@ -47,12 +47,23 @@ impl Ord for ByArrival<'_> {
 impl Operator {
     /// What is in the queue. Costs a sort: it is for what happens rarely.
     pub(super) fn queued(&self) -> Vec<Queued<'_>> {
+        self.first_queued(usize::MAX)
+    }
+
+    /// The first `max` groups and barriers in the queue. Costs a look at each, and memory for those.
+    pub(super) fn first_queued(&self, max: usize) -> Vec<Queued<'_>> {
         // A heap: it makes a far smaller component than a general sort.
         let mut heap = BinaryHeap::new();
+        let mut add = |queued| {
+            heap.push(ByArrival(queued));
+            if heap.len() > max {
+                heap.pop();
+            }
+        };
         for (_, group) in self.groups.iter() {
-            heap.push(ByArrival(Queued::Group(group)));
+            add(Queued::Group(group));
         }
-        self.queue.each_barrier(&mut |barrier| heap.push(ByArrival(Queued::Barrier(*barrier))));
+        self.queue.each_barrier(&mut |barrier| add(Queued::Barrier(*barrier)));
         heap.into_sorted_vec().into_iter().map(|ByArrival(queued)| queued).collect()
     }
 }

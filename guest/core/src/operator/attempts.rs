@@ -99,17 +99,11 @@ impl Operator {
     pub(super) fn hand_over(&mut self, slot: Slot) {
         let GroupState::Running { flight: Some(flight) } = self.groups[slot].state else { return };
         self.groups[slot].state = GroupState::Running { flight: None };
-        let followers = self.flights.followers(flight);
-        let (groups, positions) = (&self.groups, &self.positions);
-        let next = followers.iter().position(|&id| waits_for_another(groups, positions, id, self.now));
-        let Some(next) = next else {
-            self.flights.end(flight);
-            return;
-        };
-        let id = followers[next];
-        followers.drain(..=next);
-        if let Found::Here(next, _) = self.positions.find(id) {
-            self.request(next, Some(flight));
+        let (groups, positions, now) = (&self.groups, &self.positions, self.now);
+        let next = self.flights.next_leader(flight, |id| waits_for_another(groups, positions, id, now));
+        match next.map(|id| self.positions.find(id)) {
+            Some(Found::Here(next, _)) => self.request(next, Some(flight)),
+            _ => drop(self.flights.end(flight)),
         }
     }
 
@@ -168,8 +162,12 @@ impl Operator {
         }
         let group = &mut self.groups[slot];
         let Some(delay) = self.options.retry.delay_after(group.attempt, group.arrival) else { return false };
-        group.state = GroupState::Waiting;
         let due = arrival.after(delay.max(at_least.unwrap_or_default()));
+        // Neither an attempt nor a deadline would ever come.
+        if due == Instant::NEVER && group.deadline == Instant::NEVER {
+            return false;
+        }
+        group.state = GroupState::Waiting;
         if due < group.deadline {
             let id = self.positions.id(group.first);
             self.retries.set(WaitingRetry { due, arrival: group.arrival, id, after_attempt: group.attempt });

@@ -17,6 +17,8 @@ use crate::{
 
 /// Bytes that may be kept for nothing in any case.
 const NO_MATTER: u64 = 1 << 20;
+/// Bytes that may be kept for each place of a group.
+const A_PLACE: u64 = 16;
 /// How many times what is in flight may be kept.
 const TIMES: u64 = 4;
 /// Bytes of a batch that is made here, or of one group, which fitted into a batch before: a column ends at 4 GiB.
@@ -25,7 +27,9 @@ const TOGETHER: u64 = 64 << 20;
 impl Operator {
     /// Moves what is in flight together where that frees more than it costs.
     pub(super) fn compact_where_worth_it(&mut self) {
-        if self.batches.bytes() + self.finds.bytes() <= TIMES * self.queued_bytes + NO_MATTER {
+        // Looking at a place has its price, too, and after a peak there are many of them.
+        let no_matter = NO_MATTER.max(A_PLACE * self.groups.places() as u64);
+        if self.batches.bytes() + self.finds.bytes() <= TIMES * self.queued_bytes + no_matter {
             return;
         }
         self.write_request_keys();
@@ -138,7 +142,7 @@ mod tests {
                 answers.push_rows(request.id, request.attempt, Instant(0), [request.key]);
             }
             operator.complete_all(answers.build(), Instant(0)).unwrap();
-            operator.next_outputs(&mut OutputBatchBuilder::default(), usize::MAX, usize::MAX);
+            operator.next_outputs(&mut OutputBatchBuilder::default(), usize::MAX, usize::MAX).unwrap();
         }
         operator
     }

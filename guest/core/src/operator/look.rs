@@ -23,10 +23,11 @@ impl Operator {
         let mut held = false;
         let mut open_records = false;
         let mut views = Vec::new();
-        for element in self.queued() {
+        for element in self.first_queued(max) {
             match element {
                 Queued::Group(group) => {
-                    for row in 0..group.len() {
+                    let left = u32::try_from(max - views.len().min(max)).unwrap_or(u32::MAX);
+                    for row in 0..group.len().min(left) {
                         views.push(self.view_record(group, row, held, now));
                         open_records |= !group.is_done();
                         held |= self.options.order == Order::Ordered && !group.is_done();
@@ -38,8 +39,8 @@ impl Operator {
                 }
             }
         }
-        views.extend(self.backlog.iter().map(view_backlog));
         views.truncate(max);
+        views.extend(self.backlog.iter().take(max - views.len()).map(view_backlog));
         views
     }
 
