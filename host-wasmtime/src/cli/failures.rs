@@ -97,7 +97,7 @@ pub(super) fn driver_error(error: DriverError, read: Option<(&EnrichArguments, &
         DriverError::Operator(OperatorError::RefusedOption(_)) => {
             CliError::usage(error.to_string(), "see `lookaside enrich --help` for what the options take")
         }
-        DriverError::Operator(_) => CliError::operator(
+        DriverError::Operator(_) | DriverError::Stopped => CliError::operator(
             error.to_string(),
             "this should not happen with the bundled component: please report it with what -v tells; a larger record than memory holds may be the cause",
         ),

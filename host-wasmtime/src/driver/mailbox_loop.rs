@@ -102,8 +102,13 @@ impl MailboxLoop {
         loop {
             turns = turns.wrapping_add(1);
             if turns.is_multiple_of(TURNS_IN_A_ROW) {
-                // Others on this thread get their turn, however busy this loop is.
+                // Others on this thread get their turn, however busy this loop is, and so does what is no answer.
                 tokio::task::yield_now().await;
+                if self.outputs.is_closed() {
+                    return Ok(());
+                }
+                self.answer_inspections()?;
+                self.read_more();
             }
             self.push()?;
             if permit.is_none() {
@@ -142,15 +147,25 @@ impl MailboxLoop {
                     self.read(chunk);
                     self.read_more();
                 }
-                Woken::Inspection(reply) => {
-                    let view = self.driver.operator.inspect(MAX_INSPECTED, self.driver.clock.now())?;
-                    // Whoever asked may have gone.
-                    let _ = reply.send(view);
-                }
+                Woken::Inspection(reply) => self.inspect(reply)?,
                 Woken::Room | Woken::Poll => {}
                 Woken::Unread => return Ok(()),
             }
         }
+    }
+
+    fn answer_inspections(&mut self) -> Result<(), OperatorError> {
+        while let Ok(reply) = self.inspections.try_recv() {
+            self.inspect(reply)?;
+        }
+        Ok(())
+    }
+
+    fn inspect(&mut self, reply: oneshot::Sender<Vec<InFlight>>) -> Result<(), OperatorError> {
+        let view = self.driver.operator.inspect(MAX_INSPECTED, self.driver.clock.now())?;
+        // Whoever asked may have gone.
+        let _ = reply.send(view);
+        Ok(())
     }
 
     /// Takes over what was read; nothing is the end of the input.

@@ -56,6 +56,9 @@ pub enum DriverError {
     /// The operator failed.
     #[error(transparent)]
     Operator(#[from] OperatorError),
+    /// The runtime that the driver ran on has ended before the run did.
+    #[error("the runtime that the driver ran on has ended")]
+    Stopped,
 }
 
 /// One operator with its provider, ready to run.
@@ -155,7 +158,7 @@ impl Enriched {
     ///
     /// # Errors
     ///
-    /// [`DriverError`] where the operator failed; nothing more comes then.
+    /// [`DriverError`] where the operator failed or the runtime has ended; nothing more comes then.
     ///
     /// # Panics
     ///
@@ -169,7 +172,10 @@ impl Enriched {
         self.task = None;
         match ended {
             Ok(ended) => Ok(ended.map(|()| None)?),
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(DriverError::Stopped),
+            },
         }
     }
 

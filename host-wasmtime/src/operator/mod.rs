@@ -215,6 +215,11 @@ impl Operator {
             )
         })()
         .map_err(|malformed| OperatorError::Broken(malformed.0))?;
+        if outputs.len() > max as usize {
+            // They would have no place to go.
+            let given = outputs.len();
+            return Err(OperatorError::Broken(format!("{given} outputs were given where {max} were asked for")));
+        }
         let state = match state {
             single::PollState::Ready => PollState::Ready,
             single::PollState::Waiting => PollState::Waiting,

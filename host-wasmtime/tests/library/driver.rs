@@ -306,3 +306,64 @@ async fn a_head_whose_answer_lies_behind_many_bytes_leaves_at_once() {
         assert_eq!(left.expect("it does not wait for another arrival").0, Outcome::Found);
     }
 }
+
+#[test]
+fn a_driver_whose_runtime_is_gone_says_so() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let first = runtime();
+    let mut joined = first.block_on(async {
+        let provider = lookup::from_fn(async |_| std::future::pending().await);
+        let records = stream::iter([Record::new("a", "b")]).chain(stream::pending());
+        Driver::new(&Options::default(), provider).unwrap().enrich(records)
+    });
+    drop(first);
+    let ended = runtime().block_on(joined.next_batch());
+    assert!(matches!(ended, Err(lookaside::DriverError::Stopped)), "{ended:?}");
+}
+
+#[tokio::test]
+async fn retries_without_end_let_others_have_their_turn() {
+    let provider = lookup::from_memory(|key| {
+        if key.starts_with(b"never") {
+            Err(LookupError::new(FailureKind::Unavailable, "down"))
+        } else {
+            Ok(Rows::from("row"))
+        }
+    });
+    let retry = Retry { on: RetryOn::Failure, attempts: u32::MAX, delay: Duration::ZERO, ..Retry::default() };
+    let options = Options { order: Order::Unordered, timeout: None, retry, ..Options::default() };
+    // The second record comes while the first is retried without a pause.
+    let input = stream::unfold(0, |step| async move {
+        match step {
+            0 => Some((vec![Input::Record(Record::new("never", "p"))], 1)),
+            1 => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Some((vec![Input::Record(Record::new("found", "p"))], 2))
+            }
+            _ => std::future::pending().await,
+        }
+    });
+    let joined = Driver::new(&options, provider).unwrap().enrich_chunks(input);
+    let handle = joined.handle();
+    let mut elements = joined.into_stream();
+    let found = tokio::time::timeout(Duration::from_secs(10), elements.next()).await.expect("input is read");
+    assert!(matches!(found, Some(Ok(Element::Joined(_)))));
+    let seen = tokio::time::timeout(Duration::from_secs(10), handle.inspect()).await.expect("who asks is answered");
+    assert_eq!(seen.len(), 1);
+}
+
+#[tokio::test]
+async fn a_byte_cap_bounds_each_push_whatever_came_at_once() {
+    let provider = lookup::from_memory(|_| Ok(Rows::from("row")));
+    let options = Options { capacity: 4_096.try_into().unwrap(), max_bytes: Some(64 << 20), ..Options::default() };
+    // 600 MB in one batch: the component's memory ends at 1 GiB.
+    let mut records = RecordBatchBuilder::default();
+    let payload = vec![b'x'; 900_000];
+    (0..670)
+        .for_each(|number: u32| records.push_row(EventTime(0), Some(number.to_string().as_bytes()), None, &payload));
+    let joined = Driver::new(&options, provider).unwrap().enrich_chunks(stream::iter([vec![Input::Records(records)]]));
+    assert_eq!(
+        joined.into_stream().map(|element| element.map(drop)).filter(|e| std::future::ready(e.is_ok())).count().await,
+        670
+    );
+}
