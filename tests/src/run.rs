@@ -368,8 +368,8 @@ fn refused(refusal: &Refusal) -> Came {
     }
 }
 
-/// What a snapshot holds: restored where there is room for all, each lookup answered in the order
-/// in which it was asked for, so that everything comes out as it went in.
+/// What a snapshot holds, in its order: restored where there is room for all, which shows the order, and each lookup
+/// answered, so that everything comes out.
 fn list(
     kind: HostKind,
     options: &Options,
@@ -379,6 +379,8 @@ fn list(
     let options =
         Options { capacity: 1_000.try_into().expect("not zero"), timeout: None, cache: None, ..options.clone() };
     let mut host = kind.restore(&options, snapshot)?;
+    let mut places: Vec<Option<Seen>> =
+        host.inspect(Instant(0)).into_iter().map(|view| Some((view.barrier, view.key, view.event_time))).collect();
     let mut listed = Vec::new();
     loop {
         let requests = host.take_requests();
@@ -387,23 +389,44 @@ fn list(
         }
         let (elements, _) = host.poll(u32::MAX, Instant(0))?;
         if requests.is_empty() && elements.is_empty() {
-            return Ok(listed);
+            listed.sort_by_key(|&(place, _)| place);
+            return Ok(listed.into_iter().map(|(_, shown)| shown).collect());
         }
-        listed.extend(elements.iter().map(|element| match element {
-            Element::Joined(joined) => {
-                let name = name_of(&joined.record.payload);
-                let time = match joined.record.event_time {
-                    EventTime::NONE => String::new(),
-                    time => format!("@{}", time.0),
-                };
-                let order_key = order_keys.get(&name).map(|key| format!("/{key}")).unwrap_or_default();
-                format!("{name}{time}{order_key}")
-            }
-            Element::Watermark(time) => format!("W{}", time.0),
-            Element::Idle => "idle".into(),
-            Element::Active => "active".into(),
-            Element::Dropped => "dropped".into(),
-        }));
+        for element in &elements {
+            let seen = seen(element);
+            let place = places.iter().position(|place| place.as_ref() == Some(&seen)).expect("it was in flight");
+            places[place] = None;
+            listed.push((place, list_one(element, order_keys)));
+        }
+    }
+}
+
+/// What an element in flight and the same one on its way out have in common: whether it is a barrier, key, event time.
+type Seen = (bool, Option<bytes::Bytes>, EventTime);
+
+fn seen(element: &Element) -> Seen {
+    match element {
+        Element::Joined(joined) => (false, joined.record.key.clone(), joined.record.event_time),
+        Element::Watermark(time) => (true, None, *time),
+        Element::Idle | Element::Active | Element::Dropped => (true, None, EventTime::NONE),
+    }
+}
+
+fn list_one(element: &Element, order_keys: &HashMap<String, String>) -> String {
+    match element {
+        Element::Joined(joined) => {
+            let name = name_of(&joined.record.payload);
+            let time = match joined.record.event_time {
+                EventTime::NONE => String::new(),
+                time => format!("@{}", time.0),
+            };
+            let order_key = order_keys.get(&name).map(|key| format!("/{key}")).unwrap_or_default();
+            format!("{name}{time}{order_key}")
+        }
+        Element::Watermark(time) => format!("W{}", time.0),
+        Element::Idle => "idle".into(),
+        Element::Active => "active".into(),
+        Element::Dropped => "dropped".into(),
     }
 }
 
