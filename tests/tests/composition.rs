@@ -1,8 +1,16 @@
 //! The operator composed with other components: the contract's reason to pull answers.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use lookaside::{Driver, Element, OperatorComponent, Options, Outcome, Record, component::Limits, lookup};
+use futures::StreamExt;
+use lookaside::{
+    Driver, Element, OperatorComponent, Options, Order, Outcome, Policy, Record, Retry, RetryOn, component::Limits,
+    lookup,
+};
 use lookaside_tests::{
     composition::{build, with_provider, with_recorder},
     host::HostKind,
@@ -10,7 +18,7 @@ use lookaside_tests::{
 };
 use wasmtime::{
     Config, Engine, Store,
-    component::{Component, Instance, Linker, Val},
+    component::{Component, Instance as ComponentInstance, Linker, Val},
 };
 
 #[test]
@@ -43,6 +51,47 @@ fn a_provider_may_be_a_component() {
     assert_eq!(joined, expected.map(|(key, outcome, row)| (key.to_owned(), outcome, row.to_owned())));
 }
 
+/// The outcomes of records with these keys, through the operator composed with a table; within how long the last one left.
+fn through_a_table(options: Options, keys: &[&'static str]) -> (Vec<Outcome>, Duration) {
+    let composed = with_provider(OperatorComponent::bundled_bytes(), &build("fixed-table")).expect("they fit");
+    let component = OperatorComponent::from_bytes("composed", &composed, Limits::default()).expect("it runs here");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let unused = Arc::new(lookup::from_fn(async |_| panic!("the host is not asked")));
+        let driver = Driver::with_component(&component, &options, unused).unwrap();
+        let records: Vec<Record> = keys.iter().map(|&key| Record::new(key, key)).collect();
+        // The input goes on, so that nothing but the answers moves what is in flight.
+        let mut elements =
+            driver.enrich(futures::stream::iter(records).chain(futures::stream::pending())).into_stream();
+        let begin = Instant::now();
+        let mut outcomes = Vec::new();
+        while outcomes.len() < keys.len() {
+            let next = tokio::time::timeout(Duration::from_secs(10), elements.next()).await.expect("it leaves");
+            if let Some(Ok(Element::Joined(joined))) = next {
+                outcomes.push(joined.outcome);
+            }
+        }
+        (outcomes, begin.elapsed())
+    })
+}
+
+#[test]
+fn lookups_that_a_poll_starts_are_answered_by_a_component_too() {
+    let timeout = Some(Duration::from_secs(5));
+    let options = |order, timeout| Options { order, timeout, on_timeout: Policy::Emit, ..Options::default() };
+    for timeout in [timeout, None] {
+        // Of equal keys each one is looked up once the one before is done.
+        let (outcomes, took) = through_a_table(options(Order::KeyOrdered, timeout), &["LAX"; 50]);
+        assert_eq!(outcomes, [Outcome::Found; 50]);
+        assert!(took < Duration::from_secs(2), "{took:?}");
+        let retry = Retry { on: RetryOn::Missing, attempts: 3, delay: Duration::from_millis(10), ..Retry::default() };
+        let retried = Options { retry, ..options(Order::Ordered, timeout) };
+        let (outcomes, took) = through_a_table(retried, &["XXX", "LAX"]);
+        assert_eq!(outcomes, [Outcome::Missing, Outcome::Found]);
+        assert!(took < Duration::from_secs(2), "{took:?}");
+    }
+}
+
 #[test]
 fn scenarios_pass_through_a_component_in_between() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
@@ -72,7 +121,7 @@ fn the_recorder_has_seen_every_call() {
 /// A composition whose two first lookups are answered by the host as misses.
 struct Raw {
     store: Store<Vec<u64>>,
-    instance: Instance,
+    instance: ComponentInstance,
 }
 
 impl Raw {

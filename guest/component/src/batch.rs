@@ -39,7 +39,7 @@ impl Guest for Component {
             provider::take(operator, now)?;
             let mut outputs = OutputBatchBuilder::default();
             operator.next_outputs(&mut outputs, max as usize, max_bytes as usize).map_err(operator_error)?;
-            provider::start(operator, now);
+            provider::start_and_take(operator, now)?;
             let wake_at = operator.wake_at().map(|at| at.0);
             Ok(PollBatch { outputs: write(outputs), state: poll_state(operator), wake_at, room: operator.room() })
         })

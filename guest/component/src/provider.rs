@@ -16,11 +16,11 @@ use crate::{
     errors::{operator_error, provider_broken},
 };
 
-/// Starts the lookups that the operator asks for, in one call; none where it asks for nothing.
-pub(crate) fn start(operator: &mut Operator, now: u64) {
+/// Starts the lookups that the operator asks for, in one call; says whether it asks for any.
+pub(crate) fn start(operator: &mut Operator, now: u64) -> bool {
     let batch = operator.take_requests();
     if batch.is_empty() {
-        return;
+        return false;
     }
     let byte_strings = |column: lookaside_core::columns::ByteStringsBuilder| {
         let (ends, bytes) = column.into_parts();
@@ -36,6 +36,14 @@ pub(crate) fn start(operator: &mut Operator, now: u64) {
             payloads: batch.payloads.map(byte_strings),
         },
     );
+    true
+}
+
+/// Starts the lookups that a poll leads to, and takes what is answered within the call: a provider that is a component can tell
+/// nobody of it later.
+pub(crate) fn start_and_take(operator: &mut Operator, now: u64) -> Result<(), OperatorError> {
+    while start(operator, now) && take_once(operator, now)?.0 > 0 {}
+    Ok(())
 }
 
 /// Hands the answers that are there to the operator, then lets it handle what is due.
@@ -47,17 +55,19 @@ pub(crate) fn take(operator: &mut Operator, now: u64) -> Result<(), OperatorErro
         return operator.advance(Instant(now)).map_err(operator_error);
     }
     loop {
-        let most = u32::try_from(operator.lookups_in_flight()).unwrap_or(u32::MAX).max(1);
-        let taken = take_once(operator, now, most)?;
+        let (taken, may_be_more) = take_once(operator, now)?;
         let due = operator.wake_at().is_some_and(|wake_at| wake_at <= Instant(now));
-        if taken == 0 || !due {
+        if taken == 0 || !(due || may_be_more) {
             break;
         }
     }
     operator.advance(Instant(now)).map_err(operator_error)
 }
 
-fn take_once(operator: &mut Operator, now: u64, most: u32) -> Result<usize, OperatorError> {
+/// Takes answers once: says how many, and whether they may not have been all.
+fn take_once(operator: &mut Operator, now: u64) -> Result<(usize, bool), OperatorError> {
+    // One more than there are lookups tells that others lie behind, such as old answers.
+    let most = u32::try_from(operator.lookups_in_flight()).unwrap_or(u32::MAX).saturating_add(1);
     let batch = lookup::take_completions(now, most);
     let rows = ByteStrings::new("rows", batch.rows.ends, batch.rows.bytes).map_err(provider_broken)?;
     let answers = CompletionBatch::new(
@@ -72,5 +82,5 @@ fn take_once(operator: &mut Operator, now: u64, most: u32) -> Result<usize, Oper
     .map_err(provider_broken)?;
     let taken = answers.len();
     operator.complete_all(answers, Instant(now)).map_err(operator_error)?;
-    Ok(taken)
+    Ok((taken, taken >= most as usize))
 }

@@ -66,7 +66,7 @@ impl Guest for Component {
                 let Some(element) = operator.next_output().map_err(operator_error)? else { break };
                 outputs.extend(output(element));
             }
-            provider::start(operator, now);
+            provider::start_and_take(operator, now)?;
             let wake_at = operator.wake_at().map(|at| at.0);
             Ok(Poll { outputs, state: poll_state(operator), wake_at, room: operator.room() })
         })
