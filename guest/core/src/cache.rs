@@ -13,11 +13,13 @@ use crate::{
 
 /// Bytes that an entry takes besides its key and its rows.
 const ENTRY_BYTES: u64 = 96;
+/// Bytes that each row of an entry takes besides itself, where there are several.
+const ROW_BYTES: u64 = 32;
 
 /// How long what was found is used again, and how much of it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// Bytes of keys and rows at most, and 96 more an entry.
+    /// Bytes of keys and rows at most, with 96 more per entry, and 32 more per row of an entry that has several.
     pub max_bytes: u64,
     /// From the answer on; none for as long as there is room.
     pub expire_after_write: Option<Duration>,
@@ -38,6 +40,17 @@ impl CacheOptions {
             missing_expire_after_write: Some(Duration::from_secs(10)),
         }
     }
+}
+
+/// The rows with bytes of their own, in one piece.
+fn copied(rows: &Rows) -> Rows {
+    let all = Bytes::from(rows.as_slice().concat());
+    let mut start = 0;
+    let slice = |row: &Bytes| {
+        start += row.len();
+        all.slice(start - row.len()..start)
+    };
+    rows.as_slice().iter().map(slice).collect()
 }
 
 /// Answers by key. Failures are never among them.
@@ -66,7 +79,8 @@ struct Entry {
 
 impl Entry {
     fn bytes(&self) -> u64 {
-        self.key.key.len() as u64 + self.rows.held_bytes() + ENTRY_BYTES
+        let several = if let Rows::Many(rows) = &self.rows { rows.len() as u64 } else { 0 };
+        self.key.key.len() as u64 + self.rows.held_bytes() + ENTRY_BYTES + ROW_BYTES * several
     }
 }
 
@@ -103,7 +117,7 @@ impl Cache {
         };
         // Copies: a slice would keep the whole batch that it came in.
         let key = key.copied();
-        let rows = rows.as_slice().iter().map(|row| Bytes::copy_from_slice(row)).collect();
+        let rows = copied(rows);
         let entry = Entry { key, rows, expires, used: now, newer: None, older: None };
         let bytes = entry.bytes();
         if bytes > self.options.max_bytes {

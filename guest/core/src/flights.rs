@@ -59,6 +59,13 @@ impl Flights {
         None
     }
 
+    /// Has a flight's key be kept by these bytes: those that it was kept by may keep more in memory.
+    pub(crate) fn move_key(&mut self, flight: Slot, key: HashedKey) {
+        self.by_key.remove(&key);
+        self.flights[flight].key = key.clone();
+        self.by_key.insert(key, flight);
+    }
+
     /// Ends a flight; gives the records that wait for it.
     pub(crate) fn end(&mut self, flight: Slot) -> Vec<RequestId> {
         let mut flight = self.flights.remove(flight);

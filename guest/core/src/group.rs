@@ -1,6 +1,6 @@
 //! Records that came one behind another and have had the same fate so far.
 
-use alloc::{boxed::Box, string::String};
+use alloc::{string::String, sync::Arc};
 
 use crate::{
     Instant, Outcome,
@@ -45,10 +45,9 @@ pub(crate) struct Group {
     pub(crate) state: GroupState,
 }
 
-/// A text that few groups have, in a pointer's bytes.
+/// A text that few groups have and many may share, in a pointer's bytes.
 #[derive(Debug, Clone, Default)]
-#[expect(clippy::box_collection, reason = "the text's own three words would count for each group")]
-pub(crate) struct LastError(pub(crate) Option<Box<String>>);
+pub(crate) struct LastError(pub(crate) Option<Arc<String>>);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum GroupState {

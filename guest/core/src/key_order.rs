@@ -47,6 +47,13 @@ impl KeyOrder {
         self.waiting.len() == 0
     }
 
+    /// Has a key that is held be kept by these bytes: those that it was kept by may keep more in memory.
+    pub(crate) fn move_key(&mut self, key: HashedKey) {
+        if let Some(waiting) = self.busy.remove(&key) {
+            self.busy.insert(key, waiting);
+        }
+    }
+
     /// Says that the record that held `key` is done; gives the one that holds it now.
     pub(crate) fn release(&mut self, key: HashedKey) -> Option<Slot> {
         let waiting = self.busy.remove(&key)?;

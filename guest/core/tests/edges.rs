@@ -1,11 +1,143 @@
 //! What lies at the edges: delays without end, hot keys, peaks.
 
-use std::time::Duration;
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use lookaside_core::{
-    Answer, CacheOptions, Element, FailureKind, Instant, LookupError, Operator, Options, Order, Outcome, Policy,
-    Record, Retry, RetryOn, Rows,
+    Answer, CacheOptions, Element, EventTime, FailureKind, Instant, LookupError, Operator, Options, Order, Outcome,
+    Policy, Record, Retry, RetryOn, Rows,
+    columns::{CompletionBatchBuilder, OutputBatchBuilder, RecordBatchBuilder},
 };
+
+/// Counts what is live.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: each call goes on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps to the same contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps to the same contract.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One test at a time, so that each counts its own memory alone.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// An operator after `run`, with the bytes that are live more than before.
+fn live_after(options: Options, run: impl FnOnce(&mut Operator)) -> (Operator, usize) {
+    let before = LIVE.load(Ordering::Relaxed);
+    let mut operator = Operator::open(options, Instant(0)).unwrap();
+    run(&mut operator);
+    (operator, LIVE.load(Ordering::Relaxed).saturating_sub(before))
+}
+
+#[test]
+fn a_slow_record_keeps_its_key_in_memory_and_not_those_of_its_batch() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let cached = Some(CacheOptions::with_max_bytes(1 << 20));
+    for (order, cache) in [(Order::Unordered, None), (Order::Unordered, cached), (Order::KeyOrdered, None)] {
+        let options = Options {
+            order,
+            cache,
+            capacity: 100_000.try_into().unwrap(),
+            timeout: None,
+            max_bytes: Some(16 << 20),
+            ..Options::default()
+        };
+        let (operator, live) = live_after(options, |operator| {
+            // 200 batches of a thousand keys of a thousand bytes, of which one stays each time.
+            for batch in 0..200 {
+                let mut records = RecordBatchBuilder::default();
+                for number in 0..1_000 {
+                    let mut key = format!("{batch:09}{number:09}").into_bytes();
+                    key.resize(1_000, b'k');
+                    records.push_row(EventTime(0), Some(&key), None, b"p");
+                }
+                assert_eq!(operator.push_records(records.build(), Instant(0)).unwrap(), 1_000);
+                let mut answers = CompletionBatchBuilder::default();
+                for asked in operator.take_requests().build().rows().skip(1) {
+                    answers.push_rows(asked.id, asked.attempt, Instant(0), [&b"row"[..]]);
+                }
+                operator.complete_all(answers.build(), Instant(0)).unwrap();
+                let mut outputs = OutputBatchBuilder::default();
+                operator.next_outputs(&mut outputs, usize::MAX, usize::MAX).unwrap();
+                assert_eq!(outputs.len(), 999);
+            }
+        });
+        let held = operator.stats().held_bytes as usize + operator.stats().cache_bytes as usize;
+        assert!(live < 6 * held + (4 << 20), "{order:?}: {live} bytes are live, and {held} are told");
+    }
+}
+
+#[test]
+fn a_failure_that_many_share_is_kept_once() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for on in [RetryOn::None, RetryOn::Failure] {
+        let options = Options {
+            order: Order::Unordered,
+            capacity: 1_000_000.try_into().unwrap(),
+            timeout: None,
+            on_failure: Policy::Emit,
+            retry: Retry { on, ..Retry::default() },
+            cache: Some(CacheOptions::with_max_bytes(1 << 20)),
+            ..Options::default()
+        };
+        let mut before = 0;
+        let (_operator, live) = live_after(options, |operator| {
+            let start = LIVE.load(Ordering::Relaxed);
+            for number in 0..50_000 {
+                operator.push_record(Record::new("hot", "p"), Instant(number)).unwrap();
+            }
+            let asked = request(operator);
+            before = LIVE.load(Ordering::Relaxed) - start;
+            let error = LookupError::new(FailureKind::Unavailable, "x".repeat(1_000));
+            operator.complete(Answer::failed(&asked, error, Instant(50_000)), Instant(50_000)).unwrap();
+        });
+        // Fifty thousand copies would be 50 MB.
+        assert!(live < before + (8 << 20), "{on:?}: {before} bytes before, {live} after");
+    }
+}
+
+#[test]
+fn the_cache_counts_its_rows() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for rows in [1, 10, 1_000] {
+        let options =
+            Options { cache: Some(CacheOptions::with_max_bytes(4 << 20)), timeout: None, ..Options::default() };
+        let (operator, live) = live_after(options, |operator| {
+            for number in 0..100_000 {
+                operator.push_record(Record::new(format!("{number:08}"), "p"), Instant(0)).unwrap();
+                let asked = request(operator);
+                let found = (0..rows).map(|_| bytes::Bytes::from_static(b"1")).collect();
+                operator.complete(Answer::rows(&asked, found, Instant(0)), Instant(0)).unwrap();
+                assert_eq!(outcome(operator), Some(Outcome::Found));
+                if operator.stats().cache_evictions > 10 {
+                    break;
+                }
+            }
+        });
+        let told = operator.stats().cache_bytes as usize;
+        assert!(live < 3 * told + (1 << 20), "{rows} rows an entry: {live} bytes are live, and {told} are told");
+    }
+}
 
 fn request(operator: &mut Operator) -> lookaside_core::Request {
     let request = operator.next_request().expect("it asks");
@@ -22,6 +154,7 @@ fn outcome(operator: &mut Operator) -> Option<Outcome> {
 
 #[test]
 fn a_retry_that_would_never_come_ends_its_record() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let retry = Retry { on: RetryOn::Failure, ..Retry::default() };
     let options = Options { timeout: None, retry, on_failure: Policy::Emit, ..Options::default() };
     let mut operator = Operator::open(options.clone(), Instant(0)).unwrap();
@@ -42,6 +175,7 @@ fn a_retry_that_would_never_come_ends_its_record() {
 
 #[test]
 fn a_lookup_that_many_share_goes_from_one_to_the_next_at_each_deadline() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let second = 1_000_000_000;
     let options = Options {
         order: Order::Unordered,
@@ -70,6 +204,7 @@ fn a_lookup_that_many_share_goes_from_one_to_the_next_at_each_deadline() {
 
 #[test]
 fn an_operator_after_a_peak_is_as_it_was() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let options = Options { capacity: 1_000_000.try_into().unwrap(), timeout: None, ..Options::default() };
     let mut operator = Operator::open(options, Instant(0)).unwrap();
     let mut requests = Vec::new();

@@ -20,9 +20,10 @@ pub(super) fn run(arguments: &LookupsArguments) -> Result<ExitStatus, CliError> 
     }
     match write_all(&kinds, &mut io::stdout().lock()) {
         // Whoever reads may have seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CliError::environment(format!("cannot write standard output: {error}"), "make room and run again"))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CliError::environment(
+            format!("cannot write standard output: {error}"),
+            "check where it goes, and run again",
+        )),
         _ => Ok(ExitStatus::Done),
     }
 }

@@ -60,6 +60,53 @@ fn fewer_calls_than_records_in_flight_are_told() {
     assert_eq!(told(&["--capacity", "500"], "http://127.0.0.1:1/{key}#concurrency=64"), "");
 }
 
+/// Answers each request by its path: a miss, a failure, a scalar, or a row.
+fn answers_by_path() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/{{key}}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut line = String::new();
+            let _ = BufReader::new(&stream).read_line(&mut line);
+            let (status, body) = match line.split(' ').nth(1).unwrap_or_default() {
+                "/miss" => ("404 Not Found", ""),
+                "/fail" => ("400 Bad Request", ""),
+                "/more" => ("200 OK", r#"{"v":1,"w":2}"#),
+                _ => ("200 OK", r#"{"v":1}"#),
+            };
+            let answer =
+                format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn rows_of_a_service_become_columns_though_the_first_ones_are_misses() {
+    let folder = Folder::with(&[]);
+    let address = answers_by_path();
+    let run = |more: &[&str], ids: &[&str]| {
+        let input: String = ids.iter().map(|id| format!("{{\"id\":\"{id}\"}}\n")).collect();
+        let lookup = ["--key", "id", "--lookup", &address, "--merge", "f_", "--out-format", "csv"];
+        enrich(&folder, &[&lookup[..], more].concat(), &[], &input)
+    };
+    let emit = ["--on-failure", "emit"];
+    let out = run(&emit, &["miss", "fail", "a", "fail"]).ended(1);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "id,f_error,f_v");
+    assert!(lines[1] == "miss,," && lines[2].starts_with("fail,\"{") && lines[3] == "a,,1", "{out}");
+    // The first record shows the columns, and what fails later has its own from the start.
+    let out = run(&emit, &["a", "fail"]).ended(1);
+    assert!(out.starts_with("id,f_v,f_error\na,1,\nfail,,\"{"), "{out}");
+    // A row that has more than the first is told, unless its fields were named.
+    let error = run(&[], &["a", "more"]).failed(3);
+    assert!(error.contains("the field `f_w`, which is no column") && error.contains("--fields"), "{error}");
+    assert_eq!(run(&["--fields", "v,w"], &["miss", "a", "more"]).ended(0), "id,f_v,f_w\nmiss,,\na,1,\nmore,1,2\n");
+    // Where nothing is found there are no columns to wait for.
+    assert_eq!(run(&[], &["miss"]).ended(0), "id\nmiss\n");
+}
+
 /// Answers each request with a row of so many bytes, on as many connections as come.
 fn large_answers(bytes: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -19,7 +19,9 @@ struct Entry {
 
 impl Entry {
     fn bytes(&self) -> u64 {
-        96 + self.key.len() as u64 + self.rows.as_slice().iter().map(|row| row.len() as u64).sum::<u64>()
+        let rows = self.rows.as_slice();
+        let several = if rows.len() > 1 { 32 * rows.len() as u64 } else { 0 };
+        96 + several + self.key.len() as u64 + rows.iter().map(|row| row.len() as u64).sum::<u64>()
     }
 }
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
-use super::Operator;
+use super::{Operator, attempts::Failure};
 use crate::{
     Answer, Instant, LookupError, OperatorError, Order, Outcome, Policy, RequestId, Verdict,
     columns::{AttemptEnd, CompletionBatch},
@@ -115,12 +115,15 @@ impl Operator {
                 if matches!(self.groups[slot].state, GroupState::Running { flight: None }) =>
             {
                 let slot = self.part(slot, position, 1);
-                self.apply(slot, result, arrival);
+                let kept = self.keep_result(result);
+                self.apply(slot, &kept, arrival);
+                self.let_go(kept);
                 self.start_all();
                 return verdict;
             }
             (Verdict::Accepted | Verdict::Late, Found::Here(slot, _)) => {
-                self.apply_to_flight(slot, verdict, &result, arrival);
+                self.apply_to_flight(slot, verdict, result, arrival);
+                return verdict;
             }
             _ => {}
         }
@@ -148,11 +151,11 @@ impl Operator {
     }
 
     /// Ends the lookup that `slot`'s record makes for others too, for it and for them.
-    fn apply_to_flight(&mut self, slot: Slot, verdict: Verdict, result: &Result<Find, LookupError>, arrival: Instant) {
-        let followers = self.end_flight(slot, result);
+    fn apply_to_flight(&mut self, slot: Slot, verdict: Verdict, result: Result<Find, LookupError>, arrival: Instant) {
+        let followers = self.end_flight(slot, &result);
+        let kept = self.keep_result(result);
         if verdict == Verdict::Accepted {
-            let shared = self.share(result);
-            self.apply(slot, shared, arrival);
+            self.apply(slot, &kept, arrival);
         }
         for id in followers {
             // One that has ended since has left the flight, and maybe its slot.
@@ -160,18 +163,21 @@ impl Operator {
                 && matches!(self.groups[slot].state, GroupState::Sharing)
                 && arrival < self.groups[slot].deadline
             {
-                let shared = self.share(result);
-                self.apply(slot, shared, arrival);
+                self.apply(slot, &kept, arrival);
             }
         }
+        self.let_go(kept);
         self.start_all();
     }
 
-    fn share(&mut self, result: &Result<Find, LookupError>) -> Result<Find, LookupError> {
-        match result {
-            Ok(find) => Ok(self.finds.share(*find)),
-            Err(error) => Err(error.clone()),
-        }
+    /// What an attempt came to, kept once for all records that it is for.
+    fn keep_result(&mut self, result: Result<Find, LookupError>) -> Result<Find, Failure> {
+        result.map_err(|error| self.keep_failure(error))
+    }
+
+    fn let_go(&mut self, kept: Result<Find, Failure>) {
+        let find = kept.unwrap_or_else(|failure| failure.row);
+        self.finds.drop_find(find, 1);
     }
 
     /// Where `slot`'s record made its lookup for others too: keeps what was found and gives them.
@@ -187,10 +193,13 @@ impl Operator {
         self.flights.end(flight)
     }
 
-    fn apply(&mut self, slot: Slot, result: Result<Find, LookupError>, arrival: Instant) {
+    fn apply(&mut self, slot: Slot, result: &Result<Find, Failure>, arrival: Instant) {
         match result {
-            Ok(find) => self.answered(slot, find, arrival),
-            Err(error) => self.attempt_failed(slot, &error, arrival),
+            Ok(find) => {
+                let find = self.finds.share(*find);
+                self.answered(slot, find, arrival);
+            }
+            Err(failure) => self.attempt_failed(slot, failure, arrival),
         }
     }
 }

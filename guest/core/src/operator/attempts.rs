@@ -1,6 +1,10 @@
 //! A record's attempts, from the first to its end.
 
-use alloc::{boxed::Box, format, vec::Vec};
+use alloc::{
+    string::{String, ToString},
+    sync::Arc,
+    vec::Vec,
+};
 use core::time::Duration;
 
 use super::{Operator, arrivals::Queued};
@@ -13,6 +17,14 @@ use crate::{
     slots::{Slot, Slots},
     timers::WaitingRetry,
 };
+
+/// What a failed attempt said, kept once for all records that share it.
+pub(super) struct Failure {
+    pub(super) error: LookupError,
+    pub(super) message: Arc<String>,
+    /// The message as a row; its one user is whoever made this.
+    pub(super) row: Find,
+}
 
 impl Operator {
     /// Makes the first attempts of the groups whose turn has come.
@@ -139,17 +151,24 @@ impl Operator {
     }
 
     /// An attempt of `slot`'s one record failed.
-    pub(super) fn attempt_failed(&mut self, slot: Slot, error: &LookupError, arrival: Instant) {
-        let message = format!("{error}");
-        self.groups[slot].last_error = LastError(Some(Box::new(message.clone())));
+    pub(super) fn attempt_failed(&mut self, slot: Slot, failure: &Failure, arrival: Instant) {
+        let error = &failure.error;
+        self.groups[slot].last_error = LastError(Some(failure.message.clone()));
         if self.options.retry.on.failure()
             && error.kind.is_retryable()
             && self.wait_for_retry(slot, arrival, error.retry_after)
         {
             return;
         }
-        let row = self.finds.keep_message(&message);
+        let row = self.finds.share(failure.row);
         self.finish(slot, Outcome::Failed, row);
+    }
+
+    /// Keeps what a failed attempt said.
+    pub(super) fn keep_failure(&mut self, error: LookupError) -> Failure {
+        let message = error.to_string();
+        let row = self.finds.keep_message(&message);
+        Failure { error, message: Arc::new(message), row }
     }
 
     /// Lets `slot`'s one record wait for another attempt, unless it had its last one.

@@ -8,10 +8,12 @@ use alloc::vec::Vec;
 
 use super::Operator;
 use crate::{
+    Order,
     batches::{AcceptedAt, Held, Records, Source},
     columns::{ByteStringsBuilder, RecordBatchBuilder},
     finds::FoundRows,
     group::{Group, GroupState},
+    hashed_key::HashedKey,
     slots::Slot,
 };
 
@@ -36,6 +38,26 @@ impl Operator {
         let slots: Vec<Slot> = self.groups.iter().map(|(slot, _)| slot).collect();
         self.move_records(&slots);
         self.move_rows(&slots);
+        self.move_keys(&slots);
+    }
+
+    /// Keys that others wait for are kept beside the records: they move with those.
+    fn move_keys(&mut self, slots: &[Slot]) {
+        for &slot in slots {
+            let Group { held, count, ref state, .. } = self.groups[slot];
+            if let GroupState::Running { flight: Some(flight) } = *state
+                && let Some(key) = self.batches.record(held).key
+            {
+                self.flights.move_key(flight, HashedKey::new(key));
+            }
+            if self.options.order == Order::KeyOrdered && !matches!(state, GroupState::Done { .. }) {
+                for row in 0..u32::from(count) {
+                    if let Some(key) = self.batches.order_key(held.after(row)) {
+                        self.keys.move_key(HashedKey::new(key));
+                    }
+                }
+            }
+        }
     }
 
     fn move_records(&mut self, slots: &[Slot]) {
