@@ -21,7 +21,10 @@ use super::{
     open::Errors,
     read_key,
     remote::{self, Asked, Backend, Calls, Found, Remote},
-    sql::{self, Find, key_types, placeholders, pool},
+    sql::{
+        self, Find, key_types, placeholders,
+        pool::{self, Tls},
+    },
 };
 
 /// How many keys a call has, and how many calls there are at once.
@@ -59,16 +62,14 @@ pub(crate) async fn open(address: &str, selection: &Selection) -> Result<Remote<
 fn options(address: &Address) -> Result<PgConnectOptions, String> {
     let settings = &address.settings;
     let [host] = address.hosts.as_slice() else { return Err("it names more than one host".into()) };
-    let mode = settings.choice(
-        "tls",
-        &[
-            ("prefer", PgSslMode::Prefer),
-            ("disable", PgSslMode::Disable),
-            ("require", PgSslMode::Require),
-            ("verify-ca", PgSslMode::VerifyCa),
-            ("verify-full", PgSslMode::VerifyFull),
-        ],
-    )?;
+    let (tls, certificates) = pool::tls(settings)?;
+    let mode = match tls {
+        Tls::Prefer => PgSslMode::Prefer,
+        Tls::Disable => PgSslMode::Disable,
+        Tls::Require => PgSslMode::Require,
+        Tls::VerifyCa => PgSslMode::VerifyCa,
+        Tls::VerifyFull => PgSslMode::VerifyFull,
+    };
     let timeout = pool::statement_timeout(settings)?.as_millis().to_string();
     let mut options = PgConnectOptions::new()
         .host(&host.name)
@@ -85,7 +86,7 @@ fn options(address: &Address) -> Result<PgConnectOptions, String> {
     if !address.path.is_empty() {
         options = options.database(&address.path);
     }
-    if let Some(file) = settings.text("tls-ca") {
+    if let Some(file) = certificates {
         options = options.ssl_root_cert(file);
     }
     Ok(options)

@@ -225,3 +225,25 @@ async fn a_query_cannot_write() {
     let error = find(&open(&address, &query("select 1 / $1::int as x", 1)).await, &text("0")).await.unwrap_err();
     assert!(error.contains("division by zero"), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_password_is_not_sent_to_a_server_that_cannot_prove_itself() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let folder = tempfile::tempdir().unwrap();
+    let (certificate, _) = crate::servers::certificate(folder.path());
+    // It says that it has no encryption, and then listens to what it is told all the same.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut asked = [0; 8];
+        stream.read_exact(&mut asked).await.unwrap();
+        stream.write_all(b"N").await.unwrap();
+        let mut heard = Vec::new();
+        let _ = stream.read_to_end(&mut heard).await;
+        heard
+    });
+    let address = format!("postgres://me:secret@127.0.0.1:{port}/x?tls-ca={certificate}");
+    refused(&address, &table("t", &["id"])).await;
+    assert_eq!(heard.await.unwrap(), b"", "not even the user's name");
+}

@@ -25,7 +25,10 @@ use super::{
     open::Errors,
     read_key,
     remote::{self, Asked, Backend, Calls, Found, Remote},
-    sql::{Find, pool},
+    sql::{
+        Find,
+        pool::{self, Tls},
+    },
 };
 
 /// What may be set in the address, besides what all database servers have.
@@ -72,16 +75,14 @@ pub(crate) async fn open(address: &str, selection: &Selection) -> Result<Remote<
 
 fn options(address: &Address) -> Result<MySqlConnectOptions, String> {
     let [host] = address.hosts.as_slice() else { return Err("it names more than one host".into()) };
-    let mode = address.settings.choice(
-        "tls",
-        &[
-            ("prefer", MySqlSslMode::Preferred),
-            ("disable", MySqlSslMode::Disabled),
-            ("require", MySqlSslMode::Required),
-            ("verify-ca", MySqlSslMode::VerifyCa),
-            ("verify-full", MySqlSslMode::VerifyIdentity),
-        ],
-    )?;
+    let (tls, certificates) = pool::tls(&address.settings)?;
+    let mode = match tls {
+        Tls::Prefer => MySqlSslMode::Preferred,
+        Tls::Disable => MySqlSslMode::Disabled,
+        Tls::Require => MySqlSslMode::Required,
+        Tls::VerifyCa => MySqlSslMode::VerifyCa,
+        Tls::VerifyFull => MySqlSslMode::VerifyIdentity,
+    };
     let mut options = MySqlConnectOptions::new().host(&host.name).port(host.port).ssl_mode(mode);
     if let Some(user) = &address.user {
         options = options.username(user);
@@ -92,7 +93,7 @@ fn options(address: &Address) -> Result<MySqlConnectOptions, String> {
     if !address.path.is_empty() {
         options = options.database(&address.path);
     }
-    if let Some(file) = address.settings.text("tls-ca") {
+    if let Some(file) = certificates {
         options = options.ssl_ca(file);
     }
     Ok(options)
