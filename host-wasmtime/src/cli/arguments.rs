@@ -4,10 +4,14 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use super::{color::Color, duration::OptionalDuration};
+use super::{
+    color::Color,
+    dialect::{InputDialect, TableDialect},
+    duration::OptionalDuration,
+    max_errors::MaxErrors,
+};
 use crate::{
     CacheOptions, Multiplier, Options, Order, Policy, Retry, RetryOn,
-    delimited::Dialect,
     join::{EventTimeFormat, FieldPath, FieldPaths, Names, RowsShape},
     lookup::Latency,
     source::Format,
@@ -156,117 +160,6 @@ pub(super) enum OnBadRecord {
     Fail,
     /// Pass it over and count it.
     Skip,
-}
-
-/// How the values of a file are parted, as far as it is said.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct DialectArguments {
-    delimiter: Option<u8>,
-    quote: Option<Quote>,
-    comment: Option<u8>,
-    no_header: bool,
-}
-
-impl DialectArguments {
-    /// The dialect that differs from `usual` as was said; none where nothing was.
-    pub(super) fn of(self, usual: Option<Dialect>) -> Result<Option<Dialect>, String> {
-        if self == Self::default() {
-            return Ok(None);
-        }
-        let usual =
-            usual.ok_or("delimiters, quotes, comments and headers are those of CSV and TSV, and this is JSON")?;
-        let dialect = Dialect {
-            delimiter: self.delimiter.unwrap_or(usual.delimiter),
-            quote: self.quote.map_or(usual.quote, |quote| quote.0),
-            comment: self.comment.or(usual.comment),
-            header: usual.header && !self.no_header,
-            // Where values are quoted they are not escaped.
-            escapes: usual.escapes && self.quote.is_none(),
-        };
-        let quote = dialect.quote.unwrap_or(dialect.delimiter.wrapping_add(1));
-        if dialect.delimiter == quote
-            || dialect.comment.is_some_and(|comment| comment == quote || comment == dialect.delimiter)
-        {
-            return Err("the delimiter, the quote and the comment have to be three characters".into());
-        }
-        Ok(Some(dialect))
-    }
-}
-
-#[derive(Debug, Args)]
-pub(super) struct InputDialect {
-    /// What parts the values of CSV and TSV: one character, or tab.
-    #[arg(long, value_name = "CHARACTER", value_parser = parse_character)]
-    delimiter: Option<u8>,
-
-    /// What values of CSV and TSV are quoted with: one character, or none.
-    #[arg(long, value_name = "CHARACTER")]
-    quote: Option<Quote>,
-
-    /// Pass over lines of CSV and TSV that begin so.
-    #[arg(long, value_name = "CHARACTER", value_parser = parse_character)]
-    comment: Option<u8>,
-
-    /// The first line of CSV and TSV is a record; its fields are called 1, 2, 3.
-    #[arg(long)]
-    no_header: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct TableDialect {
-    /// As --delimiter, for a table.
-    #[arg(long, value_name = "CHARACTER", value_parser = parse_character)]
-    table_delimiter: Option<u8>,
-
-    /// As --quote, for a table.
-    #[arg(long, value_name = "CHARACTER")]
-    table_quote: Option<Quote>,
-
-    /// As --comment, for a table.
-    #[arg(long, value_name = "CHARACTER", value_parser = parse_character)]
-    table_comment: Option<u8>,
-
-    /// As --no-header, for a table.
-    #[arg(long)]
-    table_no_header: bool,
-}
-
-impl From<&InputDialect> for DialectArguments {
-    fn from(said: &InputDialect) -> Self {
-        Self { delimiter: said.delimiter, quote: said.quote, comment: said.comment, no_header: said.no_header }
-    }
-}
-
-impl From<&TableDialect> for DialectArguments {
-    fn from(said: &TableDialect) -> Self {
-        Self {
-            delimiter: said.table_delimiter,
-            quote: said.table_quote,
-            comment: said.table_comment,
-            no_header: said.table_no_header,
-        }
-    }
-}
-
-/// What values are quoted with, if with anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Quote(Option<u8>);
-
-impl std::str::FromStr for Quote {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" { Ok(Self(None)) } else { Ok(Self(Some(parse_character(text)?))) }
-    }
-}
-
-/// One character that is one byte.
-fn parse_character(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"tab" | b"\\t" => Ok(b'\t'),
-        [byte @ (b' '..=b'~' | b'\t')] => Ok(*byte),
-        _ => Err("it is not one character such as ; | or '".into()),
-    }
 }
 
 #[derive(Debug, Args)]
@@ -443,47 +336,6 @@ pub(super) struct WritingArguments {
     /// Tell the final counters on stderr.
     #[arg(long, value_enum)]
     pub(super) stats: Option<StatsFormat>,
-}
-
-/// How many records may fail.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum MaxErrors {
-    Count(u64),
-    Percent(f64),
-}
-
-impl MaxErrors {
-    /// Whether more than may be have failed, of all records.
-    pub(super) fn is_passed(self, errors: u64, records: u64) -> bool {
-        match self {
-            Self::Count(count) => errors > count,
-            Self::Percent(percent) => errors as f64 * 100.0 > percent * records as f64,
-        }
-    }
-}
-
-impl std::str::FromStr for MaxErrors {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is neither a count such as 10 nor a percentage such as 0.5%");
-        match text.strip_suffix('%') {
-            None => text.parse().map(Self::Count).map_err(|_| wrong()),
-            Some(percent) => match percent.parse() {
-                Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Self::Percent(percent)),
-                _ => Err(wrong()),
-            },
-        }
-    }
-}
-
-impl std::fmt::Display for MaxErrors {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Count(count) => write!(f, "{count}"),
-            Self::Percent(percent) => write!(f, "{percent}%"),
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

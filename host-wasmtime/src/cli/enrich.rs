@@ -8,12 +8,13 @@ use std::{
 };
 
 use super::{
-    arguments::{EnrichArguments, MaxErrors, StatsFormat},
+    arguments::{EnrichArguments, StatsFormat},
     exit::{CliError, ExitStatus},
     failures::{bad_input, driver_error, unreadable, unwritable},
     files::{self, is_stream},
     lines::Lines,
     lookup_address,
+    max_errors::MaxErrors,
     progress::Progress,
     reading::{self, Outbox, ReadCounts, Reading, Watermarks},
     stalls,

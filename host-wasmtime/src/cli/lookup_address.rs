@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    arguments::{DialectArguments, LookupArguments, OnBadRecord},
+    arguments::{LookupArguments, OnBadRecord},
+    dialect::DialectArguments,
     exit::CliError,
 };
 use crate::{

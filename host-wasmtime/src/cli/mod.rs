@@ -2,6 +2,7 @@
 
 mod arguments;
 mod color;
+mod dialect;
 mod duration;
 mod enrich;
 mod exit;
@@ -10,6 +11,7 @@ mod files;
 mod lines;
 mod lookup_address;
 mod lookups;
+mod max_errors;
 mod progress;
 mod reading;
 mod stalls;

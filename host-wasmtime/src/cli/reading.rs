@@ -13,11 +13,7 @@ use futures::Stream;
 use lookaside_core::{EventTime, columns::RecordBatchBuilder};
 use tokio::sync::{mpsc, watch};
 
-use super::{
-    arguments::{DialectArguments, OnBadRecord},
-    lines::Lines,
-    stopping::Stop,
-};
+use super::{arguments::OnBadRecord, dialect::DialectArguments, lines::Lines, stopping::Stop};
 use crate::{
     Input, LookupProvider,
     join::{BadField, ReadRecord, RecordReader},
