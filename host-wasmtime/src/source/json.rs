@@ -59,30 +59,22 @@ impl Json {
         Err(SourceError::Broken { line: self.line, reason: format!("{expected} was expected and there is {got}") })
     }
 
-    /// Reads up to the `,` or `]` that ends the element, which is left in the input.
-    fn element(&mut self) -> Result<SourceRecord<'_>, SourceError> {
+    /// Reads a value: in an array up to the `,` or `]` behind it, which is left in the input, and otherwise up to its own
+    /// end.
+    fn value(&mut self, is_in_array: bool) -> Result<SourceRecord<'_>, SourceError> {
         let line = self.line;
         self.text.clear();
-        let (mut depth, mut in_text, mut escaped) = (0_u32, false, false);
+        let mut scan = Scan { is_in_array, ..Scan::default() };
         let mut length = 0;
         loop {
             let buffer = self.input.fill_buf()?;
             if buffer.is_empty() {
-                return self.broken("the end of the element that begins here", None);
-            }
-            let end = buffer.iter().position(|&byte| {
-                match byte {
-                    _ if escaped => escaped = false,
-                    b'\\' if in_text => escaped = true,
-                    b'"' => in_text = !in_text,
-                    _ if in_text => {}
-                    b'{' | b'[' => depth += 1,
-                    b',' | b']' if depth == 0 => return true,
-                    b'}' | b']' => depth = depth.saturating_sub(1),
-                    _ => {}
+                if scan.is_open() {
+                    return self.broken("the end of the value that begins here", None);
                 }
-                false
-            });
+                break;
+            }
+            let end = buffer.iter().position(|&byte| !scan.takes(byte));
             let part = &buffer[..end.unwrap_or(buffer.len())];
             self.line += memchr::memchr_iter(b'\n', part).count() as u64;
             length += part.len();
@@ -91,11 +83,13 @@ impl Json {
             }
             let used = part.len();
             self.input.consume(used);
-            if end.is_some() {
+            if end.is_some() || scan.is_closed {
                 break;
             }
         }
-        self.place = Place::After;
+        if is_in_array {
+            self.place = Place::After;
+        }
         if length > MAX_RECORD_BYTES {
             return Err(too_long(line));
         }
@@ -103,58 +97,47 @@ impl Json {
     }
 }
 
-impl Json {
-    /// Reads a value up to its own end: a bracket's other half, or white space.
-    fn one_of_many(&mut self) -> Result<SourceRecord<'_>, SourceError> {
-        let line = self.line;
-        self.text.clear();
-        let (mut depth, mut in_text, mut escaped) = (0_u32, false, false);
-        let (mut length, mut begun) = (0, false);
-        loop {
-            let buffer = self.input.fill_buf()?;
-            if buffer.is_empty() {
-                if depth > 0 || in_text {
-                    return self.broken("the end of the object that begins here", None);
-                }
-                break;
-            }
-            let mut is_last = false;
-            let end = buffer.iter().position(|&byte| {
-                if is_last {
-                    return true;
-                }
-                match byte {
-                    _ if escaped => escaped = false,
-                    b'\\' if in_text => escaped = true,
-                    b'"' => in_text = !in_text,
-                    _ if in_text => {}
-                    b'{' | b'[' if depth == 0 && begun => return true,
-                    b'{' | b'[' => depth += 1,
-                    b'}' | b']' => {
-                        depth = depth.saturating_sub(1);
-                        is_last = depth == 0;
-                    }
-                    _ => return depth == 0 && byte.is_ascii_whitespace(),
-                }
-                begun = true;
-                false
-            });
-            let part = &buffer[..end.unwrap_or(buffer.len())];
-            self.line += memchr::memchr_iter(b'\n', part).count() as u64;
-            length += part.len();
-            if length <= MAX_RECORD_BYTES {
-                self.text.extend_from_slice(part);
-            }
-            let used = part.len();
-            self.input.consume(used);
-            if end.is_some() || is_last {
-                break;
-            }
+/// How far into a value's brackets and texts the bytes so far have led.
+#[derive(Default)]
+struct Scan {
+    is_in_array: bool,
+    depth: u32,
+    in_text: bool,
+    escaped: bool,
+    has_begun: bool,
+    /// Its own bracket has ended it.
+    is_closed: bool,
+}
+
+impl Scan {
+    /// Whether a byte is still a part of the value.
+    fn takes(&mut self, byte: u8) -> bool {
+        if self.is_closed {
+            return false;
         }
-        if length > MAX_RECORD_BYTES {
-            return Err(too_long(line));
+        let is_alone = !self.is_in_array && self.depth == 0;
+        match byte {
+            _ if self.escaped => self.escaped = false,
+            b'\\' if self.in_text => self.escaped = true,
+            b'"' => self.in_text = !self.in_text,
+            _ if self.in_text => {}
+            b',' | b']' if self.is_in_array && self.depth == 0 => return false,
+            b'{' | b'[' if is_alone && self.has_begun => return false,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.is_closed = !self.is_in_array && self.depth == 0;
+            }
+            _ if is_alone && byte.is_ascii_whitespace() => return false,
+            _ => {}
         }
-        Ok(SourceRecord { text: self.text.trim_ascii_end(), line })
+        self.has_begun = true;
+        true
+    }
+
+    /// Whether the end of the file may not come now.
+    fn is_open(&self) -> bool {
+        self.is_in_array || self.depth > 0 || self.in_text
     }
 }
 
@@ -179,7 +162,7 @@ impl Source for Json {
         if self.place == Place::Stream {
             return match self.peek()? {
                 None => Ok(None),
-                Some(_) => self.one_of_many().map(Some),
+                Some(_) => self.value(false).map(Some),
             };
         }
         match (self.peek()?, self.place) {
@@ -194,11 +177,11 @@ impl Source for Json {
             (Some(b','), Place::After) => {
                 self.input.consume(1);
                 match self.peek()? {
-                    Some(byte) if byte != b',' && byte != b']' => self.element().map(Some),
+                    Some(byte) if byte != b',' && byte != b']' => self.value(true).map(Some),
                     got => self.broken("an element after the comma", got),
                 }
             }
-            (Some(byte), Place::First) if byte != b',' => self.element().map(Some),
+            (Some(byte), Place::First) if byte != b',' => self.value(true).map(Some),
             (got, Place::First) => self.broken("an element or `]`", got),
             (got, _) => self.broken("`,` or `]`", got),
         }
