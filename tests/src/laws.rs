@@ -99,6 +99,15 @@ impl Laws {
     }
 
     fn barrier(&mut self, shown: String) {
+        // Key-ordered, watermarks that follow each other at once are one.
+        let time = |shown: &str| shown.strip_prefix('W').and_then(|time| time.parse::<i64>().ok());
+        if self.options().order == Order::KeyOrdered
+            && let Some(last) = self.pending.last_mut().filter(|last| last.is_barrier)
+            && let (Some(before), Some(now)) = (time(&last.shown), time(&shown))
+        {
+            last.shown = format!("W{}", before.max(now));
+            return;
+        }
         self.pending.push(Pending { shown, order_key: None, is_barrier: true });
     }
 

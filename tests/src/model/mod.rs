@@ -163,6 +163,13 @@ impl Model {
     }
 
     fn accept_barrier(&mut self, what: What) {
+        // Key-ordered, watermarks that follow each other at once are one.
+        if let (Order::KeyOrdered, What::Watermark(time), Some(InQueue { what: What::Watermark(last), .. })) =
+            (self.options.order, &what, self.elements.last_mut())
+        {
+            *last = (*last).max(*time);
+            return;
+        }
         let arrival = self.tick();
         self.elements.push(InQueue { arrival, accepted_at: self.now, what });
     }

@@ -189,6 +189,12 @@ impl Operator {
     }
 
     fn admit_barrier(&mut self, kind: BarrierKind) {
+        // They take no slot there, so that nothing else bounds how many wait behind a slow record.
+        if let (Order::KeyOrdered, BarrierKind::Watermark(time)) = (self.options.order, kind)
+            && self.queue.merge_watermark(time)
+        {
+            return;
+        }
         self.queued_barriers += 1;
         let arrival = self.arrive(1);
         self.queue.push_barrier(Barrier { arrival, accepted_at: self.now, kind });

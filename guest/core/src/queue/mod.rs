@@ -76,6 +76,14 @@ impl StreamElementQueue {
         }
     }
 
+    /// Has a watermark be one with the one right before it, if there is one in a segment of its own; says whether it is.
+    pub(crate) fn merge_watermark(&mut self, time: EventTime) -> bool {
+        match self {
+            Self::Ordered(_) => false,
+            Self::Segmented(queue) => queue.merge_watermark(time),
+        }
+    }
+
     /// Notes that a group is done. Call it once a group.
     pub(crate) fn group_done(&mut self, slot: Slot, group: &Group) {
         if let Self::Segmented(queue) = self {

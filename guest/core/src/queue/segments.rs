@@ -6,8 +6,8 @@
 
 use alloc::collections::VecDeque;
 
-use super::{Barrier, Ready, Segment};
-use crate::{group::Group, slots::Slot};
+use super::{Barrier, BarrierKind, Ready, Segment};
+use crate::{EventTime, group::Group, slots::Slot};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SegmentedQueue {
@@ -43,6 +43,13 @@ impl SegmentedQueue {
         }
         let last = self.segments.len() - 1;
         self.segments[last].barriers.push_back(barrier);
+    }
+
+    pub(super) fn merge_watermark(&mut self, time: EventTime) -> bool {
+        let last = self.segments.back_mut().and_then(|run| run.barriers.back_mut());
+        let Some(Barrier { kind: BarrierKind::Watermark(last), .. }) = last else { return false };
+        *last = time.max(*last);
+        true
     }
 
     pub(super) fn group_done(&mut self, slot: Slot, group: &Group) {
