@@ -56,7 +56,7 @@ fn fewer_calls_than_records_in_flight_are_told() {
     let address = "http://127.0.0.1:1/{key}";
     let warned = told(&["--capacity", "500"], address);
     assert!(warned.contains("64 calls at once at most, though 500 records may be in flight"), "{warned}");
-    assert_eq!(told(&["--capacity", "50"], address), "");
+    assert_eq!(told(&[], address), "", "nobody is told of the defaults");
     assert_eq!(told(&["--capacity", "500"], "http://127.0.0.1:1/{key}#concurrency=64"), "");
 }
 

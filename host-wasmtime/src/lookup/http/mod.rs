@@ -146,7 +146,7 @@ pub(crate) fn open(address: &str, selection: &Selection) -> Result<Remote<Http>,
         }
         calls = calls.one_by_one();
         let wanted = selection.in_flight.unwrap_or_default();
-        if settings.text("concurrency").is_none() && wanted > calls.concurrency() {
+        if settings.text("concurrency").is_none() && wanted >= 2 * calls.concurrency() {
             tracing::warn!(
                 "{name}: {} calls at once at most, though {wanted} records may be in flight; concurrency={wanted} raises it",
                 calls.concurrency(),
