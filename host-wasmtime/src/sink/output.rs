@@ -113,7 +113,9 @@ impl Place {
             return Ok(Self::Stdout(io::stdout()));
         }
         let there = fs::metadata(path).ok();
-        let is_special = there.as_ref().is_some_and(|there| !there.is_file());
+        // A descriptor that somebody opened for this run stays the file that it is.
+        let is_descriptor = path.starts_with("/dev") || path.starts_with("/proc");
+        let is_special = is_descriptor || there.as_ref().is_some_and(|there| !there.is_file());
         if growth == Growth::InPlace || is_special {
             return File::create(path).map(Self::File);
         }

@@ -146,6 +146,19 @@ fn a_file_keeps_its_permissions_and_links_keep_leading_to_it() {
     assert_eq!(fs::metadata(folder.path("new.ndjson")).unwrap().permissions().mode() & 0o777, 0o644);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_descriptor_stays_the_file_that_it_is() {
+    let folder = folder();
+    let line = format!(
+        "exec 3> out.ndjson; lookaside enrich in.ndjson {TABLE} -o /dev/fd/3; stat -L -c %i /dev/fd/3 out.ndjson"
+    );
+    let inodes = shell(&folder, &line).ended(0);
+    let inodes: Vec<&str> = inodes.lines().collect();
+    assert_eq!(inodes[0], inodes[1]);
+    assert!(folder.read("out.ndjson").contains("Ann"));
+}
+
 #[test]
 fn what_comes_by_a_pipe_grows_in_place() {
     let folder = folder();
