@@ -1,9 +1,15 @@
 //! The columns of a table that keys are compared with.
 
 use lookaside_core::LookupError;
-use sqlx::{AssertSqlSafe, Row, mysql::MySqlConnection};
+use sqlx::{
+    AssertSqlSafe, Column, Row, TypeInfo,
+    mysql::{MySqlColumn, MySqlConnection},
+};
 
-use crate::lookup::{KeyValue, sql::key_types};
+use crate::lookup::{
+    KeyValue,
+    sql::{key_types, quoted, quoted_part},
+};
 
 /// A column that a value of the key is compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,35 +33,39 @@ enum KeyColumnKind {
 }
 
 impl KeyColumn {
-    /// What the database says of the columns `names` of `table`; the names that it lacks are left out.
+    /// What the database says of the columns `names` of `table`, all of whose columns are `described`; the names that it lacks
+    /// are left out.
+    ///
+    /// The information schema would say the same, but in a temporary table with long texts, at whose end MariaDB 10.11 may crash.
     pub(super) async fn of_table(
         connection: &mut MySqlConnection,
         table: &[String],
+        described: &[MySqlColumn],
         names: &[String],
     ) -> Result<Vec<Self>, sqlx::Error> {
-        const SQL: &str = "select cast(column_name as char), cast(column_type as char), cast(data_type as char), \
-            cast(character_set_name as char), cast(collation_name as char) \
-            from information_schema.columns where table_name = ? and table_schema = ifnull(?, database())";
-        let (name, schema) = match table {
-            [schema, name] => (name, Some(schema)),
-            [.., name] => (name, None),
-            [] => return Ok(Vec::new()),
+        let is_named = |wanted: &String, column: &&MySqlColumn| column.name().eq_ignore_ascii_case(wanted);
+        let found: Vec<&MySqlColumn> =
+            names.iter().filter_map(|wanted| described.iter().find(|column| is_named(wanted, column))).collect();
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let column = |column: &&MySqlColumn| {
+            let name = quoted_part(column.name(), '`');
+            format!("cast(charset(t.{name}) as char), cast(collation(t.{name}) as char)")
         };
-        let rows = sqlx::query(AssertSqlSafe(SQL)).bind(name).bind(schema).fetch_all(connection).await?;
-        let mut columns = Vec::new();
-        for wanted in names {
-            for row in &rows {
-                let name: String = row.try_get_unchecked(0)?;
-                if name.eq_ignore_ascii_case(wanted) {
-                    let kind = KeyColumnKind::new(
-                        &row.try_get_unchecked::<String, _>(1)?.to_ascii_lowercase(),
-                        &row.try_get_unchecked::<String, _>(2)?.to_ascii_lowercase(),
-                        row.try_get_unchecked(3)?,
-                        row.try_get_unchecked(4)?,
-                    );
-                    columns.push(Self { name, kind });
-                }
-            }
+        let asked: Vec<String> = found.iter().map(column).collect();
+        // One row, whether the table has any or none.
+        let sql = format!(
+            "select {} from (select 1) as one left join {} as t on 1 = 0",
+            asked.join(", "),
+            quoted(table, '`')
+        );
+        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(connection).await?;
+        let mut columns = Vec::with_capacity(found.len());
+        for (number, column) in found.into_iter().enumerate() {
+            let (set, collation) = (row.try_get_unchecked(2 * number)?, row.try_get_unchecked(2 * number + 1)?);
+            let kind = KeyColumnKind::new(column.type_info().name(), set, collation);
+            columns.push(Self { name: column.name().to_owned(), kind });
         }
         Ok(columns)
     }
@@ -97,23 +107,29 @@ impl KeyColumn {
 }
 
 impl KeyColumnKind {
-    fn new(column_type: &str, data_type: &str, set: Option<String>, collation: Option<String>) -> Self {
-        let whole = |bits: u32| match column_type.contains("unsigned") {
+    /// As the protocol names a type, and with the character set and the collation that its values are compared by.
+    fn new(type_name: &str, set: Option<String>, collation: Option<String>) -> Self {
+        let (name, is_unsigned) = match type_name.strip_suffix(" UNSIGNED") {
+            Some(name) => (name, true),
+            None => (type_name, false),
+        };
+        let whole = |bits: u32| match is_unsigned {
             true => Self::Whole(0, (1 << bits) - 1),
             false => Self::Whole(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
         };
-        match (data_type, set, collation) {
-            ("tinyint", ..) => whole(8),
-            ("smallint", ..) => whole(16),
-            ("mediumint", ..) => whole(24),
-            ("int", ..) => whole(32),
-            ("bigint", ..) => whole(64),
-            ("year", ..) => Self::Whole(0, 9999),
-            ("decimal", ..) => Self::Decimal,
-            ("float" | "double", ..) => Self::Float,
-            ("date" | "datetime" | "timestamp", ..) => Self::DateTime,
-            (_, Some(set), Some(collation)) => Self::Text(set, collation),
-            ("binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob", ..) => Self::Binary,
+        match (name, set, collation) {
+            ("BOOLEAN" | "TINYINT", ..) => whole(8),
+            ("SMALLINT", ..) => whole(16),
+            ("MEDIUMINT", ..) => whole(24),
+            ("INT", ..) => whole(32),
+            ("BIGINT", ..) => whole(64),
+            ("YEAR", ..) => Self::Whole(0, 9999),
+            ("DECIMAL", ..) => Self::Decimal,
+            ("FLOAT" | "DOUBLE", ..) => Self::Float,
+            ("DATE" | "DATETIME" | "TIMESTAMP", ..) => Self::DateTime,
+            ("TIME" | "BIT" | "JSON" | "GEOMETRY" | "NULL", ..) => Self::Other,
+            (_, Some(set), Some(collation)) if set != "binary" => Self::Text(set, collation),
+            ("BINARY" | "VARBINARY" | "TINYBLOB" | "BLOB" | "MEDIUMBLOB" | "LONGBLOB", ..) => Self::Binary,
             _ => Self::Other,
         }
     }

@@ -68,7 +68,8 @@ impl Statement {
         let shown = row.iter().map(RowColumn::sql).collect::<Vec<_>>().join(", ");
         let lookups = match find {
             Find::Table { name, key_columns } => {
-                let key = KeyColumn::of_table(connection, name, key_columns).await.map_err(refused)?;
+                let key =
+                    KeyColumn::of_table(connection, name, described.columns(), key_columns).await.map_err(refused)?;
                 if let Some(missing) =
                     key_columns.iter().find(|wanted| !key.iter().any(|column| column.name.eq_ignore_ascii_case(wanted)))
                 {
