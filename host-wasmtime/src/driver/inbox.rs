@@ -8,9 +8,9 @@ use crate::{
     columns::{ByteStringsBuilder, RecordBatchBuilder},
 };
 
-/// Records that are gathered into one batch at most, and bytes of them near which it ends.
+/// Records that are gathered into one batch at most.
 const MAX_GATHERED: usize = 4_096;
-/// Bytes of records that are offered at once, and one record more.
+/// Bytes of records that are gathered into one batch, or offered at once, at most; a single record may have more.
 const MAX_OFFERED_BYTES: usize = 8 << 20;
 
 /// What waits to be pushed.

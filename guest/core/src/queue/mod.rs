@@ -76,7 +76,7 @@ impl StreamElementQueue {
         }
     }
 
-    /// Has a watermark be one with the one right before it, if there is one in a segment of its own; says whether it is.
+    /// Merges a watermark into the one right before it, if nothing came between them; says whether there is one.
     pub(crate) fn merge_watermark(&mut self, time: EventTime) -> bool {
         match self {
             Self::Ordered(_) => false,
