@@ -27,10 +27,12 @@ export class Run {
   #place = 0;
   /** Records pushed into this operator. */
   #pushed = 0;
+  /** Records that were missing when that could last be told. */
+  #lost = 0;
   /** The order that this operator was opened with. */
   #order;
-  /** Whether nothing is pushed until all that is in flight has left. */
-  #isEmptying = false;
+  /** Whether nothing is pushed until the operator can be opened anew. */
+  #isReopening = false;
   #nextDue = 0;
   #nextCheckpoint = 0;
   #pushedAt = new Map();
@@ -65,7 +67,7 @@ export class Run {
     this.#inTurn(async () => {
       if (this.killed) return;
       this.killed = true;
-      this.#isEmptying = false;
+      this.#isReopening = false;
       this.#close();
     });
   }
@@ -88,7 +90,7 @@ export class Run {
   /** The next record enters at once, whatever its time is. */
   pushOne() {
     this.#clock.advance(1_000 / this.#settings.rate);
-    if (this.#operator?.room() > 1 && !this.#isEmptying) this.#push();
+    if (this.#operator?.room() > 1 && !this.#isReopening) this.#push();
   }
 
   /** What is in flight, oldest first. */
@@ -99,12 +101,14 @@ export class Run {
   /** Records read from the source, and what became of them. */
   counts() {
     const { count, twice } = this.#arrivals;
-    const counts = { read: this.#place, emitted: count, twice, lost: 0, checkpoint: this.checkpoint?.place ?? 0 };
-    if (this.#operator === undefined) return counts;
-    const stats = this.#operator.stats();
-    // What was pushed in this turn crosses to the operator in the next one.
-    const crossing = this.#pushed - stats.accepted;
-    return { ...counts, lost: this.#place - count - crossing - stats["in-flight"] };
+    // While outputs wait for their reader, they are neither inside nor among those that have left.
+    if (this.#operator?.unread() === 0) {
+      const stats = this.#operator.stats();
+      // What was pushed in this turn crosses to the operator in the next one.
+      const crossing = this.#pushed - stats.accepted;
+      this.#lost = this.#place - count - crossing - stats["in-flight"];
+    }
+    return { read: this.#place, emitted: count, twice, lost: this.#lost, checkpoint: this.checkpoint?.place ?? 0 };
   }
 
   /** One thing at a time: opening takes a while. */
@@ -124,11 +128,13 @@ export class Run {
   /** Opens the operator anew, as the settings are now. */
   async #reopen() {
     if (this.#operator === undefined) return;
-    // Between orders of which one is by key no snapshot leads over: what is in flight leaves first.
-    this.#isEmptying = this.#order !== this.#settings.order && [this.#order, this.#settings.order].includes("key-ordered");
-    if (this.#isEmptying && this.inFlight().length > 0) return;
-    this.#isEmptying = false;
-    const snapshot = this.#order === this.#settings.order || this.inFlight().length > 0 ? this.#operator.snapshot() : undefined;
+    // Between orders of which one is by key no snapshot leads over: all that was read leaves first, also what has not crossed yet.
+    const empties = this.#order !== this.#settings.order && [this.#order, this.#settings.order].includes("key-ordered");
+    const isEmpty = this.#place === this.#arrivals.count && this.inFlight().length === 0;
+    // Outputs that nobody has read would not be in a snapshot.
+    this.#isReopening = this.#operator.unread() > 0 || (empties && !isEmpty);
+    if (this.#isReopening) return;
+    const snapshot = empties ? undefined : this.#operator.snapshot();
     this.#close();
     await this.#open(snapshot);
   }
@@ -159,7 +165,7 @@ export class Run {
 
   #tick() {
     this.#clock.setTimeout(() => {
-      this.#inTurn(() => (this.#isEmptying ? this.#reopen() : this.#feed()));
+      this.#inTurn(() => (this.#isReopening ? this.#reopen() : this.#feed()));
       this.#tick();
     }, TICK);
   }
