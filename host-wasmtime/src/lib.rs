@@ -32,7 +32,7 @@ pub mod sink;
 pub mod source;
 
 pub use component::OperatorComponent;
-pub use driver::{Driver, DriverError, Input};
+pub use driver::{Driver, DriverError, DriverHandle, DriverSnapshot, Input};
 pub use lookaside_core::{
     Answer, CacheOptions, Element, EventTime, FailureKind, InFlight, Instant, JoinedRecord, LookupError, LookupFailed,
     Multiplier, Options, Order, Outcome, Policy, PollState, Record, RefusedOption, Request, RequestId, Retry, RetryOn,

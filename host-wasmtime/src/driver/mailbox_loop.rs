@@ -5,14 +5,15 @@ use std::time::Duration;
 use futures::{FutureExt, StreamExt, stream::BoxStream};
 use tokio::sync::{
     mpsc::{self, Permit},
-    oneshot, watch,
+    watch,
 };
 
 use super::{
-    Driver, Input,
+    Driver, DriverSnapshot, Input,
+    handle::Question,
     inbox::{Inbox, Next},
 };
-use crate::{InFlight, Instant, OperatorError, Poll, PollState, Stats, columns::OutputBatch};
+use crate::{Instant, OperatorError, Poll, PollState, Stats, columns::OutputBatch};
 
 /// Outputs that one poll gives at most.
 const MAX_OUTPUTS: u32 = 4_096;
@@ -35,8 +36,11 @@ pub(super) struct MailboxLoop {
     driver: Driver,
     input: BoxStream<'static, Vec<Input>>,
     outputs: mpsc::Sender<OutputBatch>,
-    inspections: mpsc::Receiver<oneshot::Sender<Vec<InFlight>>>,
+    questions: mpsc::Receiver<Question>,
     stats: watch::Sender<Stats>,
+    /// Elements that were accepted and emitted so far.
+    accepted: u64,
+    emitted: u64,
     /// Input that was read and not pushed.
     waiting: Inbox,
     input_state: InputState,
@@ -59,7 +63,7 @@ enum InputState {
 enum Woken {
     Input(Option<Vec<Input>>),
     Room,
-    Inspection(oneshot::Sender<Vec<InFlight>>),
+    Question(Question),
     /// An answer, or the time.
     Poll,
     /// Nobody reads the output any more.
@@ -71,15 +75,17 @@ impl MailboxLoop {
         driver: Driver,
         input: BoxStream<'static, Vec<Input>>,
         outputs: mpsc::Sender<OutputBatch>,
-        inspections: mpsc::Receiver<oneshot::Sender<Vec<InFlight>>>,
+        questions: mpsc::Receiver<Question>,
         stats: watch::Sender<Stats>,
     ) -> Self {
         Self {
             driver,
             input,
             outputs,
-            inspections,
+            questions,
             stats,
+            accepted: 0,
+            emitted: 0,
             waiting: Inbox::default(),
             input_state: InputState::Open,
             room: u32::MAX,
@@ -107,7 +113,7 @@ impl MailboxLoop {
                 if self.outputs.is_closed() {
                     return Ok(());
                 }
-                self.answer_inspections()?;
+                self.answer_questions()?;
                 self.read_more();
             }
             self.push()?;
@@ -119,6 +125,7 @@ impl MailboxLoop {
             if !poll.outputs.is_empty()
                 && let Some(permit) = permit.take()
             {
+                self.emitted += poll.outputs.len() as u64;
                 permit.send(poll.outputs);
             }
             if poll.state == PollState::Drained {
@@ -147,24 +154,31 @@ impl MailboxLoop {
                     self.read(chunk);
                     self.read_more();
                 }
-                Woken::Inspection(reply) => self.inspect(reply)?,
+                Woken::Question(question) => self.answer(question)?,
                 Woken::Room | Woken::Poll => {}
                 Woken::Unread => return Ok(()),
             }
         }
     }
 
-    fn answer_inspections(&mut self) -> Result<(), OperatorError> {
-        while let Ok(reply) = self.inspections.try_recv() {
-            self.inspect(reply)?;
+    fn answer_questions(&mut self) -> Result<(), OperatorError> {
+        while let Ok(question) = self.questions.try_recv() {
+            self.answer(question)?;
         }
         Ok(())
     }
 
-    fn inspect(&mut self, reply: oneshot::Sender<Vec<InFlight>>) -> Result<(), OperatorError> {
-        let view = self.driver.operator.inspect(MAX_INSPECTED, self.driver.clock.now())?;
-        // Whoever asked may have gone.
-        let _ = reply.send(view);
+    /// Answers a question; whoever asked may have gone.
+    fn answer(&mut self, question: Question) -> Result<(), OperatorError> {
+        match question {
+            Question::Inspect(reply) => {
+                let _ = reply.send(self.driver.operator.inspect(MAX_INSPECTED, self.driver.clock.now())?);
+            }
+            Question::Snapshot(reply) => {
+                let state = self.driver.operator.snapshot()?;
+                let _ = reply.send(DriverSnapshot { state, accepted: self.accepted, emitted: self.emitted });
+            }
+        }
         Ok(())
     }
 
@@ -214,6 +228,7 @@ impl MailboxLoop {
                     // A component may say anything.
                     let taken = taken.min(offered);
                     self.waiting.took_records(taken, records);
+                    self.accepted += taken as u64;
                     self.room = self.room.saturating_sub(taken as u32);
                     if taken < offered {
                         self.refused_at = Some(self.room);
@@ -223,6 +238,7 @@ impl MailboxLoop {
             };
             if is_taken {
                 self.waiting.took_one();
+                self.accepted += 1;
                 self.room = self.room.saturating_sub(1);
             } else {
                 self.refused_at = Some(self.room);
@@ -299,7 +315,7 @@ impl MailboxLoop {
             () = self.driver.operator.mailbox().budget().stuck() => Woken::Poll,
             woken = room, if wants_room => woken,
             () = self.outputs.closed() => Woken::Unread,
-            Some(reply) = self.inspections.recv() => Woken::Inspection(reply),
+            Some(question) = self.questions.recv() => Woken::Question(question),
             chunk = self.input.next(), if wants_input => Woken::Input(chunk),
         }
     }

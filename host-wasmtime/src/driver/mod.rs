@@ -6,18 +6,20 @@
 
 mod clock;
 mod dispatch;
+mod handle;
 mod inbox;
 mod mailbox_loop;
 
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt, stream::BoxStream};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 
 pub(crate) use clock::Clock;
+pub use handle::{DriverHandle, DriverSnapshot};
 
 use crate::{
-    Element, EventTime, InFlight, LookupProvider, Operator, OperatorComponent, OperatorError, Options, Record, Stats,
+    Element, EventTime, LookupProvider, Operator, OperatorComponent, OperatorError, Options, Record, Stats,
     columns::{OutputBatch, RecordBatchBuilder},
     component::ComponentError,
 };
@@ -130,16 +132,11 @@ impl Driver {
     /// As [`Self::enrich`], for input that comes in chunks: the quicker way where it does.
     pub fn enrich_chunks(self, input: impl Stream<Item = Vec<Input>> + Send + 'static) -> Enriched {
         let (sender, outputs) = mpsc::channel(1);
-        let (inspections, inspect) = mpsc::channel(1);
+        let (ask, questions) = mpsc::channel(1);
         let (stats_sender, stats) = watch::channel(Stats::default());
-        let mailbox_loop = MailboxLoop::new(self, input.boxed(), sender, inspect, stats_sender);
+        let mailbox_loop = MailboxLoop::new(self, input.boxed(), sender, questions, stats_sender);
         let task = tokio::spawn(mailbox_loop.run());
-        Enriched {
-            outputs,
-            task: Some(task),
-            ready: Vec::new().into_iter(),
-            handle: DriverHandle { inspections, stats },
-        }
+        Enriched { outputs, task: Some(task), ready: Vec::new().into_iter(), handle: DriverHandle::new(ask, stats) }
     }
 }
 
@@ -208,29 +205,5 @@ impl Drop for Enriched {
         if let Some(task) = &self.task {
             task.abort();
         }
-    }
-}
-
-/// A look at a running operator.
-#[derive(Debug, Clone)]
-pub struct DriverHandle {
-    inspections: mpsc::Sender<oneshot::Sender<Vec<InFlight>>>,
-    stats: watch::Receiver<Stats>,
-}
-
-impl DriverHandle {
-    /// The oldest elements in flight, oldest first; none once the run has ended.
-    pub async fn inspect(&self) -> Vec<InFlight> {
-        let (reply, answer) = oneshot::channel();
-        match self.inspections.send(reply).await {
-            Ok(()) => answer.await.unwrap_or_default(),
-            Err(_) => Vec::new(),
-        }
-    }
-
-    /// The counters as of a moment ago, and the last ones once the run has ended.
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        *self.stats.borrow()
     }
 }

@@ -1,9 +1,11 @@
 //! Snapshots of operators that a program drives by itself, and drivers that go on from them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use futures::StreamExt;
 use lookaside::{
-    Driver, EventTime, Instant, OperatorComponent, OperatorError, Options, Order, Outcome, Record, Rows, lookup,
+    Driver, Element, EventTime, Input, Instant, OperatorComponent, OperatorError, Options, Order, Outcome, Record,
+    Rows, lookup,
 };
 
 use crate::driver::{collect, records};
@@ -57,4 +59,58 @@ fn changed_meaning_is_refused_with_what_differs() {
     let error = component.restore(&key_ordered, &snapshot, Instant(0)).expect_err("another order");
     assert!(matches!(error, OperatorError::IncompatibleSnapshot(_)));
     assert!(error.to_string().contains("ordered or unordered, and the option is key-ordered"), "{error}");
+}
+
+#[tokio::test]
+async fn a_running_driver_gives_snapshots_that_lose_nothing_and_double_nothing() {
+    for order in [Order::Ordered, Order::Unordered, Order::KeyOrdered] {
+        let options = Options { order, capacity: 8.try_into().unwrap(), ..Options::default() };
+        let component = OperatorComponent::bundled().unwrap();
+        let provider = || {
+            Arc::new(lookup::from_fn(async |key| {
+                tokio::time::sleep(Duration::from_millis(u64::from(key[0] % 4))).await;
+                Ok(Rows::One(key))
+            }))
+        };
+        let driver = Driver::with_component(&component, &options, provider()).unwrap();
+        // Slow enough to be under way when it is asked.
+        let input = records(300).chunks(3).then(async |chunk| {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            chunk.into_iter().map(Input::from).collect::<Vec<_>>()
+        });
+        let mut joined = driver.enrich_chunks(input);
+        let handle = joined.handle();
+        let mut got = Vec::new();
+        let mut snapshots = Vec::new();
+        while let Some(batch) = joined.next_batch().await.unwrap() {
+            got.extend(batch.iter().map(payload));
+            if snapshots.len() < 10
+                && let Some(snapshot) = handle.snapshot().await
+            {
+                assert!(snapshot.emitted >= got.len() as u64 && snapshot.accepted >= snapshot.emitted, "{order:?}");
+                snapshots.push(snapshot);
+            }
+        }
+        assert!(snapshots.iter().any(|snapshot| snapshot.accepted > snapshot.emitted && snapshot.accepted < 300));
+        assert_eq!(handle.snapshot().await, None, "the run has ended");
+        for snapshot in snapshots {
+            let driver = Driver::restore(&component, &options, &snapshot.state, provider()).unwrap();
+            let again = collect(driver, records(300).skip(snapshot.accepted as usize)).await;
+            let mut all = got[..snapshot.emitted as usize].to_vec();
+            all.extend(again.into_iter().map(|joined| String::from_utf8(joined.record.payload.into()).unwrap()));
+            let mut expected: Vec<_> = (0..300).map(|number| format!("payload {number}")).collect();
+            if order != Order::Ordered {
+                all.sort_unstable();
+                expected.sort_unstable();
+            }
+            assert_eq!(all, expected, "{order:?}, {} accepted, {} emitted", snapshot.accepted, snapshot.emitted);
+        }
+    }
+}
+
+fn payload(element: Element) -> String {
+    match element {
+        Element::Joined(joined) => String::from_utf8(joined.record.payload.into()).unwrap(),
+        other => panic!("only records were given, and {other:?} came"),
+    }
 }
