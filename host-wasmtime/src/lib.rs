@@ -19,6 +19,7 @@ mod json;
 pub mod lookup;
 mod mailbox;
 pub mod operator;
+mod pause;
 mod text;
 mod units;
 

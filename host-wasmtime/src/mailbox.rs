@@ -11,7 +11,7 @@ use std::{
 use lookaside_core::{Answer, columns::CompletionBatchBuilder};
 use tokio::sync::Notify;
 
-use crate::budget::Budget;
+use crate::{budget::Budget, pause::NextTurn};
 
 /// Answers on their way from the provider to one operator. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +26,7 @@ struct Shared {
     taken: AtomicU64,
     arrived: Notify,
     budget: Budget,
+    next_turn: NextTurn,
 }
 
 /// What was put in at once.
@@ -59,6 +60,11 @@ impl Mailbox {
     /// How many bytes may be on their way to here.
     pub(crate) fn budget(&self) -> &Budget {
         &self.shared.budget
+    }
+
+    /// When the operator has to be called again.
+    pub(crate) fn next_turn(&self) -> &NextTurn {
+        &self.shared.next_turn
     }
 
     /// The bytes of the rows that wait.

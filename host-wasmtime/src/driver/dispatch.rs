@@ -6,7 +6,7 @@ use futures::FutureExt;
 use tokio::task::JoinSet;
 
 use super::Clock;
-use crate::{LookupBatch, LookupProvider, Mailbox, columns::RequestBatch};
+use crate::{LookupBatch, LookupProvider, Mailbox, columns::RequestBatch, pause::timeout_at};
 
 /// Starts lookups as tasks, and ends them when it is dropped.
 pub(super) struct Dispatch {
@@ -39,7 +39,7 @@ impl Dispatch {
         self.running.spawn(async move {
             match last_deadline {
                 // What is not answered by then is of no use; dropping it ends the work for it.
-                Some(deadline) => drop(tokio::time::timeout_at(deadline, lookup).await),
+                Some(deadline) => drop(timeout_at(deadline, lookup).await),
                 None => lookup.await,
             }
         });

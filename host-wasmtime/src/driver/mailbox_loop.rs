@@ -116,6 +116,8 @@ impl MailboxLoop {
                 self.answer_questions()?;
                 self.read_more();
             }
+            let mailbox = self.driver.operator.mailbox();
+            mailbox.next_turn().catch_up(self.driver.clock.now(), || mailbox.arrival()).await;
             self.push()?;
             if permit.is_none() {
                 permit = outputs.try_reserve().ok();
@@ -261,7 +263,9 @@ impl MailboxLoop {
 
     fn poll(&mut self, has_room: bool) -> Result<Poll, OperatorError> {
         let max = if has_room { MAX_OUTPUTS } else { 0 };
-        let poll = self.driver.operator.poll(max, MAX_OUTPUT_BYTES, self.driver.clock.now())?;
+        let now = self.driver.clock.now();
+        let poll = self.driver.operator.poll(max, MAX_OUTPUT_BYTES, now)?;
+        self.driver.operator.mailbox().next_turn().expect(poll.wake_at, now);
         self.refused_at = self.refused_at.filter(|&room| poll.room <= room);
         self.room = poll.room;
         self.note_held_bytes()?;

@@ -52,6 +52,11 @@ impl Lookup {
         self.row().id
     }
 
+    /// When an answer that is given now counts as having come.
+    fn arrival(&self) -> lookaside_core::Instant {
+        self.mailbox.next_turn().arrival(self.clock.now())
+    }
+
     /// Ends it with what was found; no row is a miss.
     pub fn answer(self, rows: Rows) {
         self.end(Ok(rows));
@@ -65,7 +70,7 @@ impl Lookup {
     /// Ends it.
     pub fn end(mut self, result: Result<Rows, LookupError>) {
         self.answered = true;
-        self.mailbox.put([answer(self.row(), result, self.clock)]);
+        self.mailbox.put([answer(self.row(), result, self.arrival())]);
     }
 
     fn request(&self) -> Request {
@@ -80,13 +85,13 @@ impl Lookup {
 impl Drop for Lookup {
     fn drop(&mut self) {
         if !self.answered {
-            self.mailbox.put([answer(self.row(), Err(unanswered()), self.clock)]);
+            self.mailbox.put([answer(self.row(), Err(unanswered()), self.arrival())]);
         }
     }
 }
 
-fn answer(asked: RequestRow<'_>, result: Result<Rows, LookupError>, clock: Clock) -> Answer {
-    Answer { id: asked.id, attempt: asked.attempt, arrival: clock.now(), result }
+fn answer(asked: RequestRow<'_>, result: Result<Rows, LookupError>, arrival: lookaside_core::Instant) -> Answer {
+    Answer { id: asked.id, attempt: asked.attempt, arrival, result }
 }
 
 fn unanswered() -> LookupError {
@@ -150,7 +155,7 @@ impl LookupBatch {
 
     /// Answers all of them together: the quick way where all answers are there at once.
     pub fn answer_all(mut self, mut answer: impl FnMut(RequestRow<'_>) -> Result<Rows, LookupError>) {
-        let arrival = self.clock.now();
+        let arrival = self.arrival();
         let mut outgoing = Outgoing { mailbox: self.mailbox.clone(), answers: CompletionBatchBuilder::default() };
         outgoing.answers.reserve(self.len(), 0);
         for Part { requests, rows } in &mut self.parts {
@@ -213,6 +218,11 @@ impl LookupBatch {
         Self { parts: Vec::new(), clock: self.clock, mailbox: self.mailbox.clone() }
     }
 
+    /// When an answer that is given now counts as having come.
+    fn arrival(&self) -> lookaside_core::Instant {
+        self.mailbox.next_turn().arrival(self.clock.now())
+    }
+
     /// How many bytes of answers may be on their way.
     pub(crate) fn budget(&self) -> &Budget {
         self.mailbox.budget()
@@ -227,7 +237,8 @@ impl LookupBatch {
 /// What is not answered ends as a failure that says so.
 impl Drop for LookupBatch {
     fn drop(&mut self) {
-        let unanswered = self.rows().map(|row| answer(row, Err(unanswered()), self.clock));
+        let arrival = self.arrival();
+        let unanswered = self.rows().map(|row| answer(row, Err(unanswered()), arrival));
         self.mailbox.put(unanswered);
     }
 }

@@ -8,7 +8,7 @@ use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use lookaside_core::{FailureKind, LookupError, Rows};
 use tokio::sync::Semaphore;
 
-use crate::budget::Reservation;
+use crate::{budget::Reservation, pause::timeout_at};
 
 use super::{Limits, LookupBatch, LookupProvider, Setting, Settings, concurrency, limits};
 
@@ -177,7 +177,7 @@ impl<B: Backend> Shared<B> {
             }
         };
         match deadline {
-            Some(deadline) => drop(tokio::time::timeout_at(deadline, call).await),
+            Some(deadline) => drop(timeout_at(deadline, call).await),
             None => call.await,
         }
     }

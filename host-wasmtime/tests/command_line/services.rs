@@ -160,3 +160,59 @@ fn bytes_on_their_way_count_to_the_cap() {
         println!("{order}: {peak} kB");
     }
 }
+
+/// Answers each request with a row once the other half of the channel is dropped; says when a request came.
+#[cfg(unix)]
+fn answers_later(come: std::sync::mpsc::Sender<()>, wait: std::sync::mpsc::Receiver<()>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/{{key}}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let mut streams = Vec::new();
+        for stream in listener.incoming().map_while(Result::ok).take(50) {
+            let _ = BufReader::new(&stream).read_line(&mut String::new());
+            streams.push(stream);
+            let _ = come.send(());
+        }
+        let _ = wait.recv();
+        for mut stream in streams {
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\n{\"v\":1}";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_that_was_stopped_reads_what_came_before_its_time_passes() {
+    use std::process::{Command, Stdio};
+
+    let folder = Folder::with(&[]);
+    for order in ["ordered", "unordered"] {
+        let (come, coming) = std::sync::mpsc::channel();
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let address = answers_later(come, wait) + "#concurrency=50";
+        let mut child = Command::new(env!("CARGO_BIN_EXE_lookaside"))
+            .current_dir(folder.path("."))
+            .args(["enrich", "--key", "id", "--lookup", &address, "--timeout", "1s", "--order", order])
+            .args(["--on-timeout", "emit"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input: String = (0..50).map(|id| format!("{{\"id\":{id}}}\n")).collect();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        (0..50).for_each(|_| coming.recv_timeout(Duration::from_secs(20)).expect("it asks for each key"));
+        let signal = |name: &str| {
+            let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+            assert!(status.success());
+        };
+        signal("-STOP");
+        drop(go);
+        std::thread::sleep(Duration::from_secs(3));
+        signal("-CONT");
+        let run = Run::from(child.wait_with_output().unwrap());
+        let written = run.ended(0);
+        assert_eq!(written.matches("\"v\":1").count(), 50, "{order}: {written}");
+    }
+}
