@@ -1,7 +1,7 @@
 //! Pauses: a process that was suspended reads what came meanwhile before its time passes.
 //!
-//! While a process is stopped, or its machine asleep, answers gather in sockets. When it goes on, all deadlines have
-//! passed at once, and nobody can tell when those answers came. They count as having come in time.
+//! While a process is stopped, answers gather in its sockets. When it goes on, all deadlines have passed at once, and
+//! nobody can tell when those answers came. They count as having come in time.
 
 use std::{
     pin::pin,

@@ -30,6 +30,9 @@ impl DriverHandle {
 
     /// Takes a snapshot of the operator, also while it is full or nobody reads its outputs; none once the run has ended.
     ///
+    /// If the operator fails to take one, as it may while it holds hundreds of megabytes, the run ends: this then gives
+    /// none, and the outputs end with the error.
+    ///
     /// [`DriverSnapshot`] tells which input it includes and which outputs it leaves out.
     /// [`Driver::restore`](super::Driver::restore) goes on from it.
     ///

@@ -161,7 +161,7 @@ fn bytes_on_their_way_count_to_the_cap() {
     }
 }
 
-/// Answers each request with a row once the other half of the channel is dropped; says when a request came.
+/// Answers 50 requests with a row each, once all have come and the sender of `wait` is dropped; tells `come` of each.
 #[cfg(unix)]
 fn answers_later(come: std::sync::mpsc::Sender<()>, wait: std::sync::mpsc::Receiver<()>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -194,7 +194,7 @@ fn a_process_that_was_stopped_reads_what_came_before_its_time_passes() {
         let address = answers_later(come, wait) + "#concurrency=50";
         let mut child = Command::new(env!("CARGO_BIN_EXE_lookaside"))
             .current_dir(folder.path("."))
-            .args(["enrich", "--key", "id", "--lookup", &address, "--timeout", "1s", "--order", order])
+            .args(["enrich", "--key", "id", "--lookup", &address, "--timeout", "3s", "--order", order])
             .args(["--on-timeout", "emit"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -209,7 +209,7 @@ fn a_process_that_was_stopped_reads_what_came_before_its_time_passes() {
         };
         signal("-STOP");
         drop(go);
-        std::thread::sleep(Duration::from_secs(3));
+        std::thread::sleep(Duration::from_millis(4_500));
         signal("-CONT");
         let run = Run::from(child.wait_with_output().unwrap());
         let written = run.ended(0);
