@@ -9,9 +9,10 @@ use std::{
 };
 
 use lookaside_core::{Answer, columns::CompletionBatchBuilder};
+use lookaside_feeder::NextTurn;
 use tokio::sync::Notify;
 
-use crate::{budget::Budget, pause::NextTurn};
+use crate::budget::Budget;
 
 /// Answers on their way from the provider to one operator. Clones share it.
 #[derive(Debug, Clone, Default)]

@@ -93,15 +93,21 @@ export class Calls {
   #startTimer(attempt) {
     const milliseconds = Math.max(0, Number(attempt.deadline - this.#driver.now()) / 1e6);
     if (milliseconds > LONGEST) return;
-    attempt.timer = this.#clock.setTimeout(() => {
+    const abort = () => {
       this.#watched.delete(attempt);
       attempt.timer = undefined;
       attempt.abort(new DOMException("the record timed out", "TimeoutError"), this.#clock);
+    };
+    attempt.timer = this.#clock.setTimeout(() => {
+      // After a pause of the process, what came meanwhile is read first.
+      const grace = this.#driver.grace(attempt.deadline);
+      if (grace === 0) return abort();
+      attempt.timer = this.#clock.setTimeout(abort, grace);
     }, milliseconds);
   }
 
   #settleAll(attempts, error) {
-    const arrival = this.#driver.now();
+    const arrival = this.#driver.arrival();
     for (const attempt of attempts) this.#fail(attempt, error, arrival);
   }
 
@@ -117,13 +123,13 @@ export class Calls {
       const error = new LookupFailure("malformed", `the lookup was asked for ${attempts.length} keys and gave ${gave}`);
       return this.#settleAll(attempts, error);
     }
-    const arrival = this.#driver.now();
+    const arrival = this.#driver.arrival();
     for (let place = 0; place < rows.length; place++) {
       const [value, attempt] = [rows[place], attempts[place]];
       if (typeof value?.then === "function") {
         value.then(
-          (value) => this.#settle(attempt, value, this.#driver.now(), nextTurn),
-          (error) => this.#fail(attempt, error, this.#driver.now(), nextTurn),
+          (value) => this.#settle(attempt, value, this.#driver.arrival(), nextTurn),
+          (error) => this.#fail(attempt, error, this.#driver.arrival(), nextTurn),
         );
       } else {
         this.#settle(attempt, value, arrival);

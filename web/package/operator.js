@@ -87,6 +87,7 @@ class Operator {
         setTimeout: (callback, milliseconds) => clock.setTimeout(() => (calls.flush(), callback()), milliseconds),
         clearTimeout: (timer) => clock.clearTimeout(timer),
       },
+      clock === platformClock,
       capacity,
       (requests) => calls.start(requests),
       (outputs) => this.#emitted(outputs),

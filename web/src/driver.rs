@@ -7,6 +7,7 @@ use std::{
 };
 
 use js_sys::{Array, Function, Uint8Array};
+use lookaside_feeder::{Feeder, GRACE, LATE, LONGEST, Next, NextTurn, QUIET};
 use wasm_bindgen::prelude::*;
 
 use crate::{
@@ -32,15 +33,19 @@ pub struct Driver {
 struct Shared {
     operator: Operator,
     clock: Clock,
-    capacity: u32,
     on_requests: Function,
     on_outputs: Function,
     on_change: Function,
     waiting: RefCell<VecDeque<Input>>,
-    room: Cell<u32>,
-    /// The room at which it took less than it was offered; more room lifts it.
-    refused_at: Cell<Option<u32>>,
-    end: Cell<End>,
+    feeder: RefCell<Feeder>,
+    /// Whether nothing moves any more: drained, failed or closed.
+    is_over: Cell<bool>,
+    is_platform_clock: bool,
+    next_turn: NextTurn,
+    /// Since when it waits for what came in a pause, if it does.
+    catches_up_since: Cell<Option<u64>>,
+    /// Whether an answer came since it last looked.
+    is_answered: Cell<bool>,
     wants_outputs: Cell<bool>,
     /// Whether the last poll left outputs inside, or none was made.
     may_have_outputs: Cell<bool>,
@@ -56,25 +61,25 @@ enum Input {
     Idle(bool),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Open,
-    /// No more input comes; what came may still wait.
-    Exhausted,
-    /// The operator knows.
-    Ended,
-    /// Nothing moves any more: drained, failed or closed.
-    Over,
+impl Input {
+    fn kind(&self) -> Next {
+        match self {
+            Self::Records(..) => Next::Records,
+            Self::Watermark(_) | Self::Idle(_) => Next::Barrier,
+        }
+    }
 }
 
 #[wasm_bindgen]
 impl Driver {
-    /// Drives `operator`, which has room for `capacity` elements, by the time of `clock`.
+    /// Drives `operator`, which has room for `capacity` elements, by the time of `clock`. A clock that is the platform's
+    /// jumps when the process is paused; any other jumps when it is told to.
     #[wasm_bindgen(constructor)]
     #[must_use]
     pub fn new(
         operator: Operator,
         clock: JsClock,
+        is_platform_clock: bool,
         capacity: u32,
         on_requests: Function,
         on_outputs: Function,
@@ -86,20 +91,22 @@ impl Driver {
             let timer = Timer::new(clock.clone(), move || {
                 if let Some(shared) = weak.upgrade() {
                     shared.timer.borrow_mut().iter_mut().for_each(Timer::clear);
-                    shared.turn();
+                    shared.wake();
                 }
             });
             Shared {
                 operator,
                 clock,
-                capacity,
                 on_requests,
                 on_outputs,
                 on_change,
                 waiting: RefCell::default(),
-                room: Cell::new(capacity),
-                refused_at: Cell::new(None),
-                end: Cell::new(End::Open),
+                feeder: RefCell::new(Feeder::new(capacity)),
+                is_over: Cell::new(false),
+                is_platform_clock,
+                next_turn: NextTurn::default(),
+                catches_up_since: Cell::new(None),
+                is_answered: Cell::new(false),
                 wants_outputs: Cell::new(false),
                 may_have_outputs: Cell::new(true),
                 turning: Cell::new(false),
@@ -136,9 +143,7 @@ impl Driver {
 
     /// Says that no more input comes.
     pub fn end(&self) {
-        if self.shared.end.get() == End::Open {
-            self.shared.end.set(End::Exhausted);
-        }
+        self.shared.feeder.borrow_mut().exhaust();
         self.shared.turn();
     }
 
@@ -151,7 +156,7 @@ impl Driver {
     /// How many elements it takes at once; none while something waits.
     #[must_use]
     pub fn room(&self) -> u32 {
-        if self.shared.waiting.borrow().is_empty() { self.shared.room.get() } else { 0 }
+        if self.shared.waiting.borrow().is_empty() { self.shared.feeder.borrow().room() } else { 0 }
     }
 
     /// Whether outputs are wanted: while they are not, they stay inside, and room runs out.
@@ -167,7 +172,21 @@ impl Driver {
     /// Has the operator take a batch of answers: the columns of the contract's `completion-batch`.
     pub fn answer(&self, answers: AnswerBatch) {
         self.shared.operator.answer(answers);
+        self.shared.is_answered.set(true);
         self.shared.turn();
+    }
+
+    /// When an answer that is read now counts as having come, in nanoseconds: now, unless the process was paused.
+    #[must_use]
+    pub fn arrival(&self) -> u64 {
+        self.shared.next_turn.arrival(self.shared.clock.now())
+    }
+
+    /// How much longer a call whose deadline has come may take, in milliseconds: 0 unless it passed in a pause.
+    #[must_use]
+    pub fn grace(&self, deadline: u64) -> f64 {
+        let late = self.shared.clock.now().saturating_sub(deadline);
+        if self.shared.is_platform_clock && late >= LATE.as_nanos() as u64 { GRACE.as_millis() as f64 } else { 0.0 }
     }
 
     /// Nanoseconds on the clock that deadlines are told by.
@@ -205,7 +224,7 @@ impl Driver {
 
     /// Ends it: no timer runs any more, and nothing is called.
     pub fn close(&self) {
-        self.shared.end.set(End::Over);
+        self.shared.is_over.set(true);
         self.shared.timer.borrow_mut().take();
     }
 }
@@ -215,18 +234,53 @@ impl Shared {
     ///
     /// Whoever is called may call back: that turn then follows this one.
     fn turn(&self) {
+        if self.catches_up() {
+            return;
+        }
         self.turn_again.set(true);
         if self.turning.replace(true) {
             return;
         }
-        while self.turn_again.replace(false) && self.end.get() != End::Over {
+        while self.turn_again.replace(false) && !self.is_over.get() {
             if let Err(error) = self.turn_once() {
-                self.end.set(End::Over);
+                self.is_over.set(true);
                 self.timer.borrow_mut().take();
                 self.tell(&self.on_change, &error);
             }
         }
         self.turning.set(false);
+    }
+
+    /// The timer has come.
+    fn wake(&self) {
+        let Some(since) = self.catches_up_since.get() else { return self.turn() };
+        let is_quiet = !self.is_answered.replace(false);
+        let now = self.clock.now();
+        if is_quiet || now.saturating_sub(since) >= LONGEST.as_nanos() as u64 {
+            self.catches_up_since.set(None);
+            // What was due then is late no more: it is due now.
+            self.next_turn.expect(None, now);
+            self.turn();
+        } else {
+            self.set_timer(Some(now + QUIET.as_nanos() as u64));
+        }
+    }
+
+    /// Whether no time passes yet, since the process was paused and what came meanwhile is still being read.
+    fn catches_up(&self) -> bool {
+        let now = self.clock.now();
+        if self.catches_up_since.get().is_none() && self.next_turn.is_delayed(now) && !self.turning.get() {
+            self.catches_up_since.set(Some(now));
+            self.is_answered.set(false);
+            self.set_timer(Some(now + QUIET.as_nanos() as u64));
+        }
+        self.catches_up_since.get().is_some()
+    }
+
+    fn set_timer(&self, at: Option<u64>) {
+        if let Some(timer) = self.timer.borrow_mut().as_mut() {
+            timer.set(at);
+        }
     }
 
     fn turn_once(&self) -> Result<(), JsValue> {
@@ -244,71 +298,71 @@ impl Shared {
         let state = poll.state();
         self.may_have_outputs.set(state == "ready");
         if state == "drained" {
-            self.end.set(End::Over);
+            self.is_over.set(true);
             self.timer.borrow_mut().take();
             self.tell(&self.on_change, &JsValue::TRUE);
             return Ok(());
         }
-        let can_push = self.refused_at.get().is_none() && !self.waiting.borrow().is_empty();
         let can_emit = state == "ready" && self.wants_outputs.get();
-        if can_push || can_emit || self.can_end() || self.operator.state().borrow().has_answers() {
+        let has_answers = self.operator.state().borrow().has_answers();
+        if self.feeder.borrow().goes_on(!self.waiting.borrow().is_empty(), has_answers, can_emit) {
             self.turn_again.set(true);
-        } else if let Some(timer) = self.timer.borrow_mut().as_mut() {
-            timer.set(poll.wake_at());
+        } else {
+            self.set_timer(poll.wake_at());
         }
         Ok(())
     }
 
     /// Offers what waits, as far as there is room, and tells the end of the input.
     fn push(&self) -> Result<(), JsValue> {
-        while self.refused_at.get().is_none() {
-            let now = self.clock.now();
+        loop {
             let mut waiting = self.waiting.borrow_mut();
-            let is_taken = match waiting.front_mut() {
-                None => break,
-                Some(Input::Watermark(time)) => self.operator.push_watermark(*time, now)?,
-                Some(Input::Idle(idle)) => self.operator.push_idle(*idle, now)?,
-                Some(Input::Records(records, first)) => {
-                    let count = records.count();
-                    let offered = (count - *first).min(self.room.get());
-                    let taken = match offered {
-                        0 => 0,
-                        offered if offered == count => self.operator.push_records(records, now)?,
-                        offered => self.operator.push_records(&records.slice(*first, offered), now)?,
+            let mut feeder = self.feeder.borrow_mut();
+            let room = feeder.offer(waiting.front().map(Input::kind));
+            let now = self.clock.now();
+            match waiting.front_mut() {
+                Some(input) if room > 0 => {
+                    let is_taken = match input {
+                        Input::Watermark(time) => self.operator.push_watermark(*time, now)?,
+                        Input::Idle(idle) => self.operator.push_idle(*idle, now)?,
+                        Input::Records(records, first) => {
+                            let count = records.count();
+                            let offered = (count - *first).min(room);
+                            let taken = if offered == count {
+                                self.operator.push_records(records, now)?
+                            } else {
+                                self.operator.push_records(&records.slice(*first, offered), now)?
+                            };
+                            *first += taken;
+                            feeder.took_records(taken, offered);
+                            if *first == count {
+                                waiting.pop_front();
+                            }
+                            continue;
+                        }
                     };
-                    *first += taken;
-                    self.room.set(self.room.get().saturating_sub(taken));
-                    *first == count
+                    feeder.took_barrier(is_taken);
+                    if is_taken {
+                        waiting.pop_front();
+                    }
                 }
-            };
-            if is_taken {
-                let was = waiting.pop_front();
-                if !matches!(was, Some(Input::Records(..))) {
-                    self.room.set(self.room.get().saturating_sub(1));
-                }
-            } else {
-                self.refused_at.set(Some(self.room.get()));
+                _ => break,
             }
         }
-        if self.can_end() {
+        let has_input = !self.waiting.borrow().is_empty();
+        if self.feeder.borrow().should_end(has_input) {
             self.operator.end_input(self.clock.now())?;
-            self.end.set(End::Ended);
+            self.feeder.borrow_mut().ended();
         }
         Ok(())
     }
 
-    /// Whether the operator may learn of the end of the input. An ended operator retries no more, so
-    /// records in flight get to their end first.
-    fn can_end(&self) -> bool {
-        self.end.get() == End::Exhausted && self.waiting.borrow().is_empty() && self.room.get() >= self.capacity
-    }
-
     fn poll(&self) -> Result<Poll, JsValue> {
         let max = if self.wants_outputs.get() { MAX_OUTPUTS } else { 0 };
-        let poll = self.operator.poll(max, MAX_OUTPUT_BYTES, self.clock.now())?;
-        let room = poll.room();
-        self.refused_at.set(self.refused_at.get().filter(|&refused| room <= refused));
-        self.room.set(room);
+        let now = self.clock.now();
+        let poll = self.operator.poll(max, MAX_OUTPUT_BYTES, now)?;
+        self.next_turn.expect(poll.wake_at().filter(|_| self.is_platform_clock), now);
+        self.feeder.borrow_mut().polled(poll.room());
         Ok(poll)
     }
 

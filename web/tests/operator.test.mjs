@@ -1,7 +1,9 @@
 // The package, as its users use it.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 
 import "fake-indexeddb/auto";
@@ -644,3 +646,29 @@ test("what a failed lookup says of waiting counts where it is a number, and its 
   const op = await createOperator({ onFailure: "emit", onTimeout: "emit", timeout: "2s", lookup: async () => broken() });
   assert.deepEqual((await all(op.enrich(numbers(2), byId))).map(({ error }) => error), Array(2).fill("unavailable: the list broke"));
 });
+
+for (const order of ["ordered", "unordered"]) {
+  test(`${order}, what was answered while the process was stopped is found`, async () => {
+    const responses = [];
+    let allAsked;
+    const asked = new Promise((resolve) => (allAsked = resolve));
+    const server = createServer((_request, response) => responses.push(response) === 50 && allAsked());
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const program = new URL("host/paused.mjs", import.meta.url).pathname;
+    const child = spawn(process.execPath, [program, order, `http://127.0.0.1:${server.address().port}`], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      const output = text(child.stdout);
+      await asked;
+      child.kill("SIGSTOP");
+      for (const response of responses) response.end('"an answer"');
+      await sleep(2_500);
+      child.kill("SIGCONT");
+      assert.deepEqual(JSON.parse(await output), { found: 50 });
+    } finally {
+      child.kill("SIGKILL");
+      server.close();
+    }
+  });
+}

@@ -51,9 +51,12 @@ impl Inbox {
         self.waiting.is_empty()
     }
 
-    /// Whether a record is next.
-    pub(super) fn has_record_next(&self) -> bool {
-        matches!(self.waiting.front(), Some(Waiting::Records(..)))
+    /// What [`Self::next`] gives, if it gives anything.
+    pub(super) fn kind_of_next(&self) -> Option<lookaside_feeder::Next> {
+        Some(match self.waiting.front()? {
+            Waiting::Records(..) => lookaside_feeder::Next::Records,
+            Waiting::Watermark(_) | Waiting::Idle(_) => lookaside_feeder::Next::Barrier,
+        })
     }
 
     pub(super) fn extend(&mut self, chunk: Vec<Input>) {

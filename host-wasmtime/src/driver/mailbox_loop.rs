@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt, stream::BoxStream};
+use lookaside_feeder::Feeder;
 use tokio::sync::{
     mpsc::{self, Permit},
     watch,
@@ -13,7 +14,7 @@ use super::{
     handle::Question,
     inbox::{Inbox, Next},
 };
-use crate::{Instant, OperatorError, Poll, PollState, Stats, columns::OutputBatch};
+use crate::{Instant, OperatorError, Poll, PollState, Stats, columns::OutputBatch, pause};
 
 /// Outputs that one poll gives at most.
 const MAX_OUTPUTS: u32 = 4_096;
@@ -43,20 +44,7 @@ pub(super) struct MailboxLoop {
     emitted: u64,
     /// Input that was read and not pushed.
     waiting: Inbox,
-    input_state: InputState,
-    /// What the operator had room for when it was last asked.
-    room: u32,
-    /// The room at which it took less than it was offered; more room lifts it.
-    refused_at: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum InputState {
-    Open,
-    /// The stream has ended; what it gave may still wait.
-    Exhausted,
-    /// The operator knows.
-    Ended,
+    feeder: Feeder,
 }
 
 /// Why the loop goes on.
@@ -78,19 +66,8 @@ impl MailboxLoop {
         questions: mpsc::Receiver<Question>,
         stats: watch::Sender<Stats>,
     ) -> Self {
-        Self {
-            driver,
-            input,
-            outputs,
-            questions,
-            stats,
-            accepted: 0,
-            emitted: 0,
-            waiting: Inbox::default(),
-            input_state: InputState::Open,
-            room: u32::MAX,
-            refused_at: None,
-        }
+        let feeder = Feeder::new(driver.capacity);
+        Self { driver, input, outputs, questions, stats, accepted: 0, emitted: 0, waiting: Inbox::default(), feeder }
     }
 
     pub(super) async fn run(mut self) -> Result<(), OperatorError> {
@@ -117,7 +94,9 @@ impl MailboxLoop {
                 self.read_more();
             }
             let mailbox = self.driver.operator.mailbox();
-            mailbox.next_turn().catch_up(self.driver.clock.now(), || mailbox.arrival()).await;
+            if mailbox.next_turn().is_delayed(self.driver.clock.now().0) {
+                pause::catch_up(|| mailbox.arrival()).await;
+            }
             self.push()?;
             if permit.is_none() {
                 permit = outputs.try_reserve().ok();
@@ -133,15 +112,12 @@ impl MailboxLoop {
             if poll.state == PollState::Drained {
                 return Ok(());
             }
-            let can_push = self.refused_at.is_none() && !self.waiting.is_empty();
-            let can_emit = poll.state == PollState::Ready;
-            if can_push || self.can_end() || self.has_more_answers_than(taken) {
-                continue;
-            }
-            if can_emit && permit.is_none() {
+            let is_ready = poll.state == PollState::Ready;
+            if is_ready && permit.is_none() {
                 permit = outputs.try_reserve().ok();
             }
-            if can_emit && permit.is_some() {
+            let has_answers = self.has_more_answers_than(taken);
+            if self.feeder.goes_on(!self.waiting.is_empty(), has_answers, is_ready && permit.is_some()) {
                 continue;
             }
             if last_published.elapsed() >= STATS_EVERY {
@@ -151,7 +127,7 @@ impl MailboxLoop {
             if poll.state == PollState::Waiting {
                 self.driver.operator.mailbox().budget().relieve();
             }
-            match self.sleep(poll.wake_at, can_emit).await {
+            match self.sleep(poll.wake_at, is_ready).await {
                 Woken::Input(chunk) => {
                     self.read(chunk);
                     self.read_more();
@@ -188,7 +164,7 @@ impl MailboxLoop {
     fn read(&mut self, chunk: Option<Vec<Input>>) {
         match chunk {
             Some(chunk) => self.waiting.extend(chunk),
-            None => self.input_state = InputState::Exhausted,
+            None => self.feeder.exhaust(),
         }
     }
 
@@ -207,20 +183,20 @@ impl MailboxLoop {
 
     /// What cannot be pushed soon stays with its source: reading it early would only make it old.
     fn wants_input(&self) -> bool {
-        let enough = ENOUGH_INPUT.min(self.room.max(1) as usize);
-        self.input_state == InputState::Open && self.waiting.len() < enough
+        let enough = ENOUGH_INPUT.min(self.feeder.room().max(1) as usize);
+        self.feeder.is_open() && self.waiting.len() < enough
     }
 
     /// Offers what waits, as far as there is room, and tells the end of the input.
     fn push(&mut self) -> Result<(), OperatorError> {
-        while self.refused_at.is_none() && !self.waiting.is_empty() {
-            if self.room == 0 && self.waiting.has_record_next() {
-                self.refused_at = Some(0);
+        loop {
+            let room = self.feeder.offer(self.waiting.kind_of_next());
+            if room == 0 {
                 break;
             }
             let now = self.driver.clock.now();
             let operator = &mut self.driver.operator;
-            let is_taken = match self.waiting.next(self.room as usize) {
+            let is_taken = match self.waiting.next(room as usize) {
                 Next::Nothing => break,
                 Next::Watermark(time) => operator.push_watermark(time, now)?,
                 Next::Idle(idle) => operator.push_idle(idle, now)?,
@@ -231,43 +207,30 @@ impl MailboxLoop {
                     let taken = taken.min(offered);
                     self.waiting.took_records(taken, records);
                     self.accepted += taken as u64;
-                    self.room = self.room.saturating_sub(taken as u32);
-                    if taken < offered {
-                        self.refused_at = Some(self.room);
-                    }
+                    self.feeder.took_records(taken as u32, offered as u32);
                     continue;
                 }
             };
+            self.feeder.took_barrier(is_taken);
             if is_taken {
                 self.waiting.took_one();
                 self.accepted += 1;
-                self.room = self.room.saturating_sub(1);
-            } else {
-                self.refused_at = Some(self.room);
             }
         }
-        if self.can_end() {
+        if self.feeder.should_end(!self.waiting.is_empty()) {
             self.driver.operator.end_input(self.driver.clock.now())?;
-            self.input_state = InputState::Ended;
+            self.feeder.ended();
         }
         self.dispatch();
         Ok(())
-    }
-
-    /// Whether the operator may learn of the end of the input. An ended operator retries no more, so
-    /// records in flight get to their end first.
-    fn can_end(&self) -> bool {
-        let is_empty = self.waiting.is_empty() && self.room >= self.driver.capacity;
-        self.input_state == InputState::Exhausted && is_empty
     }
 
     fn poll(&mut self, has_room: bool) -> Result<Poll, OperatorError> {
         let max = if has_room { MAX_OUTPUTS } else { 0 };
         let now = self.driver.clock.now();
         let poll = self.driver.operator.poll(max, MAX_OUTPUT_BYTES, now)?;
-        self.driver.operator.mailbox().next_turn().expect(poll.wake_at, now);
-        self.refused_at = self.refused_at.filter(|&room| poll.room <= room);
-        self.room = poll.room;
+        self.driver.operator.mailbox().next_turn().expect(poll.wake_at.map(|at| at.0), now.0);
+        self.feeder.polled(poll.room);
         self.note_held_bytes()?;
         self.dispatch();
         Ok(poll)

@@ -54,7 +54,7 @@ impl Lookup {
 
     /// When an answer that is given now counts as having come.
     fn arrival(&self) -> lookaside_core::Instant {
-        self.mailbox.next_turn().arrival(self.clock.now())
+        lookaside_core::Instant(self.mailbox.next_turn().arrival(self.clock.now().0))
     }
 
     /// Ends it with what was found; no row is a miss.
@@ -220,7 +220,7 @@ impl LookupBatch {
 
     /// When an answer that is given now counts as having come.
     fn arrival(&self) -> lookaside_core::Instant {
-        self.mailbox.next_turn().arrival(self.clock.now())
+        lookaside_core::Instant(self.mailbox.next_turn().arrival(self.clock.now().0))
     }
 
     /// How many bytes of answers may be on their way.
