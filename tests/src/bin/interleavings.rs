@@ -2,7 +2,10 @@
 
 use clap::Parser;
 use lookaside_core::Order;
-use lookaside_tests::interleavings::{Bounds, count};
+use lookaside_tests::{
+    interleavings::{Bounds, count},
+    mailbox_loop,
+};
 
 /// Bounds that take seconds.
 const SMALL: &[Bounds] = &[
@@ -20,6 +23,26 @@ const LARGE: &[Bounds] = &[
     Bounds { records: 4, watermarks: 0, restores: 0, failures: true, shared: false },
     Bounds { records: 4, watermarks: 0, restores: 0, failures: true, shared: true },
 ];
+
+/// Bounds of the mailbox loop, which take seconds.
+const LOOP: &[mailbox_loop::Bounds] = {
+    const PLAIN: mailbox_loop::Bounds = mailbox_loop::Bounds {
+        records: 3,
+        capacity: 2,
+        taken_at_once: 1,
+        repeated: 2,
+        failures: false,
+        times_out: false,
+        shared: false,
+    };
+    &[
+        PLAIN,
+        mailbox_loop::Bounds { taken_at_once: 100, ..PLAIN },
+        mailbox_loop::Bounds { records: 2, times_out: true, ..PLAIN },
+        mailbox_loop::Bounds { records: 2, failures: true, ..PLAIN },
+        mailbox_loop::Bounds { records: 2, failures: true, times_out: true, shared: true, repeated: 0, ..PLAIN },
+    ]
+};
 
 /// Goes through every order of push, answer, failure, deadline, retry, poll, watermark, snapshot and
 /// restore of a few records, against the naive model at each step.
@@ -39,5 +62,11 @@ fn main() {
             println!("{order:?} with {bounds:?}: {interleavings} interleavings, {situations} situations");
         }
     }
-    println!("{} passed, 0 failed", bounds.len() * orders.len());
+    for &bounds in LOOP {
+        for order in orders {
+            let situations = mailbox_loop::count(order, bounds);
+            println!("mailbox loop, {order:?} with {bounds:?}: {situations} situations");
+        }
+    }
+    println!("{} passed, 0 failed", (bounds.len() + LOOP.len()) * orders.len());
 }
