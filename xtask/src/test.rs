@@ -82,7 +82,7 @@ fn lints() -> Result<(), Failure> {
 }
 
 fn documentation() -> Result<(), Failure> {
-    let packages = ["--package", "lookaside-core", "--package", "lookaside"];
+    let packages = ["--package", "lookaside-core", "--package", "lookaside-feeder", "--package", "lookaside"];
     let line = [&["doc", "--release", "--no-deps", "--lib"][..], &packages].concat();
     run_with("cargo", &line, |command| command.env("RUSTDOCFLAGS", "-D warnings"))
 }

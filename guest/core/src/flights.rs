@@ -3,7 +3,7 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use crate::{
-    RequestId,
+    Instant, RequestId,
     hashed_key::HashedKey,
     slots::{Slot, Slots},
 };
@@ -15,8 +15,6 @@ pub(crate) struct Flight {
     /// The records that wait for it besides the one that makes it, in the order in which they
     /// joined. Some may have ended since.
     followers: Vec<RequestId>,
-    /// Of these, the first so many have left it: they made its lookup in their turn.
-    left: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -37,7 +35,7 @@ impl Flights {
 
     /// Begins the flight of `key`; there is none yet.
     pub(crate) fn begin(&mut self, key: HashedKey) -> Slot {
-        let slot = self.flights.insert(Flight { key: key.clone(), followers: Vec::new(), left: 0 });
+        let slot = self.flights.insert(Flight { key: key.clone(), followers: Vec::new() });
         self.by_key.insert(key, slot);
         slot
     }
@@ -47,16 +45,19 @@ impl Flights {
         self.flights[flight].followers.push(id);
     }
 
-    /// The first record that waits for a flight and that `may_lead` is true of: it waits no more, nor do those before it.
-    pub(crate) fn next_leader(&mut self, flight: Slot, may_lead: impl Fn(RequestId) -> bool) -> Option<RequestId> {
-        let flight = &mut self.flights[flight];
-        while let Some(&id) = flight.followers.get(flight.left) {
-            flight.left += 1;
-            if may_lead(id) {
-                return Some(id);
-            }
-        }
-        None
+    /// Takes out the record that waits for a flight and has the most time left, of several the last to join.
+    ///
+    /// `deadline` gives none for a record that waits no more. A backend that never answers is asked once per timeout:
+    /// all that waited time out before the record that asks for them.
+    pub(crate) fn next_leader(
+        &mut self,
+        flight: Slot,
+        deadline: impl Fn(RequestId) -> Option<Instant>,
+    ) -> Option<RequestId> {
+        let followers = &mut self.flights[flight].followers;
+        followers.retain(|&id| deadline(id).is_some());
+        let (place, _) = followers.iter().enumerate().max_by_key(|&(_, &id)| deadline(id))?;
+        Some(followers.remove(place))
     }
 
     /// Has a flight's key be kept by these bytes: those that it was kept by may keep more in memory.
@@ -68,9 +69,8 @@ impl Flights {
 
     /// Ends a flight; gives the records that wait for it.
     pub(crate) fn end(&mut self, flight: Slot) -> Vec<RequestId> {
-        let mut flight = self.flights.remove(flight);
+        let flight = self.flights.remove(flight);
         self.by_key.remove(&flight.key);
-        flight.followers.drain(..flight.left);
         flight.followers
     }
 }

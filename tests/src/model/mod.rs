@@ -219,8 +219,10 @@ impl Model {
         let key = record.record.key.clone().expect("it has a key");
         if record.state == State::Running && self.options.cache.is_some() {
             let now = self.now;
-            let next =
-                self.sharing(&key).into_iter().find(|&other| self.record(other).deadline.is_none_or(|at| at > now));
+            // The one with the most time left asks for all, of several the last to join.
+            let sharing = self.sharing(&key).into_iter().map(|other| (self.record(other).deadline, other));
+            let next = sharing.filter(|&(at, _)| at.is_none_or(|at| at > now)).max_by_key(|&(at, _)| at);
+            let next = next.map(|(_, other)| other);
             if let Some(next) = next {
                 self.ask(next);
             }

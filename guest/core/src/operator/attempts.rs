@@ -106,13 +106,13 @@ impl Operator {
         }
     }
 
-    /// Where `slot`'s record makes a lookup for others too and will not see its end, has the next
-    /// of them make one: the provider may have given up the old one with its deadline.
+    /// Where `slot`'s record makes a lookup for others too and will not see its end, has the one of them with the most
+    /// time left make another: the provider may have given up the old one with its deadline.
     pub(super) fn hand_over(&mut self, slot: Slot) {
         let GroupState::Running { flight: Some(flight) } = self.groups[slot].state else { return };
         self.groups[slot].state = GroupState::Running { flight: None };
         let (groups, positions, now) = (&self.groups, &self.positions, self.now);
-        let next = self.flights.next_leader(flight, |id| waits_for_another(groups, positions, id, now));
+        let next = self.flights.next_leader(flight, |id| deadline_of_sharing(groups, positions, id, now));
         match next.map(|id| self.positions.find(id)) {
             Some(Found::Here(next, _)) => self.request(next, Some(flight)),
             _ => drop(self.flights.end(flight)),
@@ -229,8 +229,9 @@ impl Operator {
     }
 }
 
-/// Whether `id`'s record shares another's lookup and has time left.
-fn waits_for_another(groups: &Slots<Group>, positions: &Positions, id: RequestId, now: Instant) -> bool {
-    matches!(positions.find(id), Found::Here(slot, _)
-        if matches!(groups[slot].state, GroupState::Sharing) && groups[slot].deadline > now)
+/// The deadline of `id`'s record, if it shares another's lookup and has time left.
+fn deadline_of_sharing(groups: &Slots<Group>, positions: &Positions, id: RequestId, now: Instant) -> Option<Instant> {
+    let Found::Here(slot, _) = positions.find(id) else { return None };
+    let group = &groups[slot];
+    (matches!(group.state, GroupState::Sharing) && group.deadline > now).then_some(group.deadline)
 }
