@@ -266,8 +266,7 @@ impl World {
             for answer in taken {
                 self.operator.complete(answer, self.now).expect("nothing fails");
             }
-            let is_due = self.operator.wake_at().is_some_and(|wake_at| wake_at <= self.now);
-            if count == 0 || !(is_due || count >= most) {
+            if count == 0 || !(self.operator.is_due(self.now) || count >= most) {
                 break;
             }
         }

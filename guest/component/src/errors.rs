@@ -22,6 +22,7 @@ pub(crate) fn operator_error(failure: lookaside_core::OperatorError) -> Operator
             lookup: Some(failed_lookup(*failed)),
         },
         lookaside_core::OperatorError::Spent(_) => error(ErrorCode::Spent, failure.to_string()),
+        lookaside_core::OperatorError::OutOfMemory { .. } => error(ErrorCode::OutOfMemory, failure.to_string()),
     }
 }
 

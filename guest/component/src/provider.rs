@@ -56,8 +56,7 @@ pub(crate) fn take(operator: &mut Operator, now: u64) -> Result<(), OperatorErro
     }
     loop {
         let (taken, may_be_more) = take_once(operator, now)?;
-        let due = operator.wake_at().is_some_and(|wake_at| wake_at <= Instant(now));
-        if taken == 0 || !(due || may_be_more) {
+        if taken == 0 || !(operator.is_due(Instant(now)) || may_be_more) {
             break;
         }
     }

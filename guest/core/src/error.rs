@@ -20,7 +20,7 @@ pub enum PushError {
     Operator(#[from] OperatorError),
 }
 
-/// The operator failed and stays so. Restore it from the last snapshot.
+/// The operator failed and stays so, except by [`Self::OutOfMemory`]. Restore it from the last snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OperatorError {
     /// A record ended as the policies do not allow.
@@ -29,6 +29,12 @@ pub enum OperatorError {
     /// It failed before, as told here.
     #[error("the operator failed before: {0}")]
     Spent(Box<LookupFailed>),
+    /// There is no memory for a snapshot. The operator is unchanged: let records leave, then take it.
+    #[error("there is no memory for a snapshot of {bytes} bytes; let records leave, then take it")]
+    OutOfMemory {
+        /// The bytes of the snapshot.
+        bytes: u64,
+    },
 }
 
 /// The record whose end the policies do not allow.

@@ -54,10 +54,19 @@ impl Flights {
         flight: Slot,
         deadline: impl Fn(RequestId) -> Option<Instant>,
     ) -> Option<RequestId> {
-        let followers = &mut self.flights[flight].followers;
-        followers.retain(|&id| deadline(id).is_some());
-        let (place, _) = followers.iter().enumerate().max_by_key(|&(_, &id)| deadline(id))?;
-        Some(followers.remove(place))
+        let flight = &mut self.flights[flight];
+        let (mut leader, mut latest) = (None, None);
+        for id in core::mem::take(&mut flight.followers) {
+            let deadline = deadline(id);
+            if deadline.is_none() {
+                continue;
+            }
+            if deadline >= latest {
+                (leader, latest) = (Some(flight.followers.len()), deadline);
+            }
+            flight.followers.push(id);
+        }
+        leader.map(|place| flight.followers.remove(place))
     }
 
     /// Has a flight's key be kept by these bytes: those that it was kept by may keep more in memory.

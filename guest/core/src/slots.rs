@@ -35,8 +35,26 @@ impl<T> Slots<T> {
             self.slots[slot as usize] = Some(value);
             return slot;
         }
+        self.grow();
         self.slots.push(Some(value));
         (self.slots.len() - 1) as Slot
+    }
+
+    /// Whether there is memory for one more value.
+    #[inline(never)]
+    pub(crate) fn has_place(&mut self) -> bool {
+        !self.free.is_empty() || self.grow()
+    }
+
+    /// Gets memory for one more place, if there is none; says whether it has.
+    ///
+    /// Twice as many places as before, beside those that are copied, may not fit into the memory that a component has, when a
+    /// few more still do.
+    #[inline(never)]
+    fn grow(&mut self) -> bool {
+        let places = self.slots.len();
+        let has_place = places < self.slots.capacity();
+        has_place || [places.max(4), places / 8].iter().any(|&more| self.slots.try_reserve_exact(more).is_ok())
     }
 
     pub(crate) fn remove(&mut self, slot: Slot) -> T {

@@ -58,25 +58,45 @@ pub enum SnapshotError {
     Options(#[from] RefusedOption),
 }
 
-/// Writes a snapshot, element by element.
+/// Writes a snapshot, element by element, or counts its bytes.
 pub(crate) struct SnapshotWriter {
     bytes: Vec<u8>,
+    len: u64,
+    only_counts: bool,
 }
 
 impl SnapshotWriter {
-    pub(crate) fn new(order: Order, elements: usize) -> Self {
-        let mut bytes = Vec::from(MAGIC);
-        bytes.extend(FORMAT.to_le_bytes());
-        bytes.push(u8::from(order == Order::KeyOrdered));
-        bytes.extend((elements as u64).to_le_bytes());
-        Self { bytes }
+    /// Counts the bytes of a snapshot of so many elements.
+    pub(crate) fn count(order: Order, elements: usize) -> Self {
+        Self::begin(Self { bytes: Vec::new(), len: CHECKSUM as u64, only_counts: true }, order, elements)
+    }
+
+    /// Begins a snapshot of so many elements, of `len` bytes in all; none if there is no memory for it.
+    pub(crate) fn new(order: Order, elements: usize, len: u64) -> Option<Self> {
+        let mut bytes = Vec::new();
+        // What grew as it is written would need twice the memory and more.
+        bytes.try_reserve_exact(len.try_into().ok()?).ok()?;
+        Some(Self::begin(Self { bytes, len: CHECKSUM as u64, only_counts: false }, order, elements))
+    }
+
+    fn begin(mut writer: Self, order: Order, elements: usize) -> Self {
+        writer.put(&MAGIC);
+        writer.put(&FORMAT.to_le_bytes());
+        writer.put(&[u8::from(order == Order::KeyOrdered)]);
+        writer.put(&(elements as u64).to_le_bytes());
+        writer
+    }
+
+    /// The bytes of it so far, the checksum included.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
     }
 
     pub(crate) fn record(&mut self, record: &Record) {
         self.element(RECORD, record.event_time);
         for field in [record.key.as_ref(), record.order_key.as_ref(), Some(&record.payload)] {
-            self.bytes.extend(field.map_or(NONE, |field| field.len() as u32).to_le_bytes());
-            self.bytes.extend_from_slice(field.map_or(&[], |field| field));
+            self.put(&field.map_or(NONE, |field| field.len() as u32).to_le_bytes());
+            self.put(field.map_or(&[], |field| field));
         }
     }
 
@@ -94,8 +114,16 @@ impl SnapshotWriter {
     }
 
     fn element(&mut self, kind: u8, time: EventTime) {
-        self.bytes.push(kind);
-        self.bytes.extend(time.0.to_le_bytes());
+        self.put(&[kind]);
+        self.put(&time.0.to_le_bytes());
+    }
+
+    #[inline(never)]
+    fn put(&mut self, bytes: &[u8]) {
+        self.len += bytes.len() as u64;
+        if !self.only_counts {
+            self.bytes.extend_from_slice(bytes);
+        }
     }
 }
 

@@ -10,19 +10,23 @@ use std::{
 };
 
 use lookaside_core::{
-    Answer, CacheOptions, Element, EventTime, FailureKind, Instant, LookupError, Operator, Options, Order, Outcome,
-    Policy, Record, Retry, RetryOn, Rows,
+    Answer, CacheOptions, Element, EventTime, FailureKind, Instant, LookupError, Operator, OperatorError, Options,
+    Order, Outcome, Policy, PushError, Record, Retry, RetryOn, Rows,
     columns::{CompletionBatchBuilder, OutputBatchBuilder, RecordBatchBuilder},
 };
 
-/// Counts what is live.
+/// Counts what is live, and has no memory for more than a number of bytes at once.
 struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 // SAFETY: each call goes on to the system's allocator as it is.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() > MOST.load(Ordering::Relaxed) {
+            return std::ptr::null_mut();
+        }
         LIVE.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps to the same contract.
         unsafe { System.alloc(layout) }
@@ -174,7 +178,7 @@ fn a_retry_that_would_never_come_ends_its_record() {
 }
 
 #[test]
-fn a_lookup_that_many_share_goes_from_one_to_the_next_at_each_deadline() {
+fn a_backend_that_never_answers_is_asked_once_per_timeout() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let second = 1_000_000_000;
     let options = Options {
@@ -191,15 +195,15 @@ fn a_lookup_that_many_share_goes_from_one_to_the_next_at_each_deadline() {
         operator.push_record(Record::new("k", "p"), Instant(number)).unwrap();
     }
     request(&mut operator);
-    // Each deadline ends one record, and the next one makes the lookup.
+    // The first deadline has the last record ask for all of them; the others end theirs.
     for number in 0..records - 1 {
         operator.advance(Instant(second + number)).unwrap();
-        request(&mut operator);
+        assert_eq!(operator.next_request().is_some(), number == 0);
         assert_eq!(outcome(&mut operator), Some(Outcome::TimedOut));
     }
     assert_eq!(operator.stats().in_flight, 1);
     let stats = operator.stats();
-    assert_eq!((stats.attempts, stats.timed_out), (records, records - 1));
+    assert_eq!((stats.attempts, stats.timed_out), (2, records - 1));
 }
 
 #[test]
@@ -223,4 +227,38 @@ fn an_operator_after_a_peak_is_as_it_was() {
         operator.complete(Answer::rows(&asked, Rows::from("row"), Instant(0)), Instant(0)).unwrap();
         assert_eq!(outcome(&mut operator), Some(Outcome::Found));
     }
+}
+
+#[test]
+fn without_memory_it_is_full_and_gives_no_snapshot_but_goes_on() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let options = Options { capacity: 1_000_000.try_into().unwrap(), timeout: None, ..Options::default() };
+    let mut operator = Operator::open(options, Instant(0)).unwrap();
+    let push = |operator: &mut Operator, number: u64| {
+        operator.push_record(Record::new(number.to_string(), vec![b'p'; 1_000]), Instant(0))
+    };
+    (0..5_000).for_each(|number| push(&mut operator, number).unwrap());
+    MOST.store(1 << 20, Ordering::Relaxed);
+    let snapshot = operator.snapshot();
+    let refused = (5_000..100_000).find_map(|number| push(&mut operator, number).err());
+    MOST.store(usize::MAX, Ordering::Relaxed);
+    assert!(matches!(snapshot, Err(OperatorError::OutOfMemory { bytes: 5_000_000.. })), "{snapshot:?}");
+    assert!(matches!(refused, Some(PushError::Full(Some(_)))), "{refused:?}");
+    let before = operator.stats().in_flight;
+    assert!(before >= 5_000);
+    let snapshot = operator.snapshot().unwrap();
+    let restored = Operator::restore(operator.options().clone(), &snapshot, Instant(0)).unwrap();
+    assert_eq!(restored.stats().in_flight, before, "nothing was lost");
+    push(&mut operator, 0).unwrap();
+}
+
+#[test]
+fn a_clock_that_steps_back_makes_nothing_less_due() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut operator =
+        Operator::open(Options { timeout: Some(Duration::from_nanos(10)), ..Options::default() }, Instant(0)).unwrap();
+    operator.push_record(Record::new("k", "p"), Instant(0)).unwrap();
+    assert!(!operator.is_due(Instant(9)));
+    assert!(operator.push_record(Record::new("k", "p"), Instant(20)).is_ok());
+    assert!(operator.is_due(Instant(9)), "the operator has seen 20");
 }

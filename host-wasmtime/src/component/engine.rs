@@ -18,7 +18,7 @@ pub struct Limits {
     pub memory: usize,
     /// Bytes of stack.
     pub stack: usize,
-    /// Bytes that one call may have the host allocate.
+    /// Bytes that one call may have the host allocate; for a snapshot as many as `memory`.
     pub hostcall: usize,
     /// How long one call may take, to 10 ms.
     pub call: Duration,

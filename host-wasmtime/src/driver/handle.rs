@@ -2,13 +2,13 @@
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::{InFlight, Stats};
+use crate::{InFlight, OperatorError, Stats};
 
 /// What a handle asks the mailbox loop, which answers between two turns.
 #[derive(Debug)]
 pub(super) enum Question {
     Inspect(oneshot::Sender<Vec<InFlight>>),
-    Snapshot(oneshot::Sender<DriverSnapshot>),
+    Snapshot(oneshot::Sender<Result<DriverSnapshot, OperatorError>>),
 }
 
 /// A look at a running operator.
@@ -30,9 +30,6 @@ impl DriverHandle {
 
     /// Takes a snapshot of the operator, also while it is full or nobody reads its outputs; none once the run has ended.
     ///
-    /// If the operator fails to take one, as it may while it holds hundreds of megabytes, the run ends: this then gives
-    /// none, and the outputs end with the error.
-    ///
     /// [`DriverSnapshot`] tells which input it includes and which outputs it leaves out.
     /// [`Driver::restore`](super::Driver::restore) goes on from it.
     ///
@@ -49,7 +46,7 @@ impl DriverHandle {
     /// let joined = driver.enrich(stream::iter(records).chain(stream::pending()));
     /// let handle = joined.handle();
     /// let snapshot = loop {
-    ///     let snapshot = handle.snapshot().await.expect("it runs");
+    ///     let snapshot = handle.snapshot().await?.expect("it runs");
     ///     if snapshot.accepted == 2 {
     ///         break snapshot;
     ///     }
@@ -67,8 +64,13 @@ impl DriverHandle {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn snapshot(&self) -> Option<DriverSnapshot> {
-        self.ask(Question::Snapshot).await
+    ///
+    /// # Errors
+    ///
+    /// [`OperatorError::OutOfMemory`] if the operator has no memory for it, as while it holds half a gigabyte. The run goes
+    /// on.
+    pub async fn snapshot(&self) -> Result<Option<DriverSnapshot>, OperatorError> {
+        self.ask(Question::Snapshot).await.transpose()
     }
 
     /// The counters as of a moment ago, and the last ones once the run has ended.

@@ -153,8 +153,13 @@ impl MailboxLoop {
                 let _ = reply.send(self.driver.operator.inspect(MAX_INSPECTED, self.driver.clock.now())?);
             }
             Question::Snapshot(reply) => {
-                let state = self.driver.operator.snapshot()?;
-                let _ = reply.send(DriverSnapshot { state, accepted: self.accepted, emitted: self.emitted });
+                let snapshot = match self.driver.operator.snapshot() {
+                    Err(error) if error.is_fatal() => return Err(error),
+                    state => {
+                        state.map(|state| DriverSnapshot { state, accepted: self.accepted, emitted: self.emitted })
+                    }
+                };
+                let _ = reply.send(snapshot);
             }
         }
         Ok(())

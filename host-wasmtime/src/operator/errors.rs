@@ -27,6 +27,9 @@ pub enum OperatorError {
     /// An earlier error, told here, ended this operator. Restore the last snapshot.
     #[error("the operator is spent: {0}")]
     Spent(String),
+    /// There is no memory for a snapshot: let records leave, then take it.
+    #[error("{0}")]
+    OutOfMemory(String),
     /// The component does not keep to the contract.
     #[error("the component broke the contract: {0}")]
     Broken(String),
@@ -41,9 +44,11 @@ impl OperatorError {
     pub fn is_fatal(&self) -> bool {
         match self {
             Self::LookupFailed(_) | Self::Spent(_) | Self::Broken(_) | Self::Trapped(_) => true,
-            Self::RefusedOption(_) | Self::CorruptSnapshot(_) | Self::IncompatibleSnapshot(_) | Self::AfterEnd(_) => {
-                false
-            }
+            Self::RefusedOption(_)
+            | Self::CorruptSnapshot(_)
+            | Self::IncompatibleSnapshot(_)
+            | Self::AfterEnd(_)
+            | Self::OutOfMemory(_) => false,
         }
     }
 }
@@ -64,6 +69,7 @@ impl From<single::OperatorError> for OperatorError {
             (ErrorCode::IncompatibleSnapshot, _) => Self::IncompatibleSnapshot(message),
             (ErrorCode::AfterEnd, _) => Self::AfterEnd(message),
             (ErrorCode::Spent, _) => Self::Spent(message),
+            (ErrorCode::OutOfMemory, _) => Self::OutOfMemory(message),
             (code, _) => Self::Broken(format!("{code:?}: {message}")),
         }
     }

@@ -46,7 +46,7 @@ pub struct Operator {
     instance: AsyncLookupOperator,
     call_ticks: u64,
     /// What each call may use.
-    call_fuel: Option<u64>,
+    limits: Limits,
     /// What the calls before the last one have used.
     fuel_used: u64,
 }
@@ -75,7 +75,7 @@ impl Operator {
             store.set_fuel(fuel).map_err(OperatorError::Trapped)?;
         }
         let instance = pre.instantiate(&mut store).map_err(OperatorError::Trapped)?;
-        let mut operator = Self { store, instance, call_ticks, call_fuel: limits.call_fuel, fuel_used: 0 };
+        let mut operator = Self { store, instance, call_ticks, limits: limits.clone(), fuel_used: 0 };
         let options: Vec<(String, String)> =
             options.to_pairs().into_iter().map(|(name, text)| (name.into(), text)).collect();
         match start {
@@ -107,7 +107,7 @@ impl Operator {
     #[must_use]
     pub fn fuel_used(&self) -> u64 {
         let left = self.store.get_fuel().unwrap_or_default();
-        self.fuel_used + self.call_fuel.map_or(0, |fuel| fuel.saturating_sub(left))
+        self.fuel_used + self.limits.call_fuel.map_or(0, |fuel| fuel.saturating_sub(left))
     }
 
     /// Offers one record; false where it is full.
@@ -234,7 +234,11 @@ impl Operator {
     ///
     /// [`OperatorError`] where it is spent.
     pub fn snapshot(&mut self) -> Result<Vec<u8>, OperatorError> {
-        self.call(|operator, store| operator.call_snapshot(store))
+        // It is a column of bytes, of which the host has as many as the component has.
+        self.store.set_hostcall_fuel(self.limits.hostcall.max(self.limits.memory));
+        let snapshot = self.call(|operator, store| operator.call_snapshot(store));
+        self.store.set_hostcall_fuel(self.limits.hostcall);
+        snapshot
     }
 
     /// Counters that balance, and gauges.
@@ -272,7 +276,7 @@ impl Operator {
     /// Gives the next call its time and its fuel.
     fn prepare(&mut self) {
         self.store.set_epoch_deadline(self.call_ticks);
-        if let Some(fuel) = self.call_fuel {
+        if let Some(fuel) = self.limits.call_fuel {
             self.fuel_used = self.fuel_used();
             // Fuel is counted, since there is a limit.
             let _ = self.store.set_fuel(fuel);

@@ -118,3 +118,54 @@ fn a_few_of_many_in_flight_are_shown_without_a_look_into_the_rest() {
     assert_eq!(operator.inspect(10, Instant(0)).unwrap().len(), 10);
     assert_eq!(operator.poll(0, 0, Instant(0)).unwrap().room, 13_000_000);
 }
+
+#[test]
+fn an_operator_without_memory_for_more_is_full_and_goes_on() {
+    let options = Options { capacity: 16_000_000.try_into().unwrap(), timeout: None, ..Options::default() };
+    let mut operator = OperatorComponent::bundled().unwrap().open(&options, Instant(0)).unwrap();
+    // Records without a key between them make a group of each.
+    let mut pushed = 0;
+    loop {
+        let mut records = RecordBatchBuilder::default();
+        for number in 0..1_000 {
+            let key = (number % 2 == 0).then_some(&b"k"[..]);
+            records.push_row(lookaside::EventTime(0), key, None, b"p");
+        }
+        let taken = operator.push_records(records, Instant(0)).unwrap();
+        operator.take_request_batches();
+        pushed += taken;
+        if taken < 1_000 {
+            break;
+        }
+    }
+    assert!(pushed > 3_500_000, "{pushed}");
+    assert_eq!(operator.inspect(10, Instant(0)).unwrap().len(), 10);
+    assert_eq!(operator.stats().unwrap().in_flight, pushed as u64);
+}
+
+#[test]
+fn a_snapshot_of_hundreds_of_megabytes_is_taken_or_refused_and_the_operator_goes_on() {
+    let options = Options { capacity: 1_000.try_into().unwrap(), timeout: None, ..Options::default() };
+    let mut operator = OperatorComponent::bundled().unwrap().open(&options, Instant(0)).unwrap();
+    let push = |operator: &mut Operator, count: usize| {
+        for _ in 0..count {
+            operator.push_record(&Record::new("k", vec![b'p'; 1 << 20]), Instant(0)).unwrap();
+        }
+    };
+    push(&mut operator, 300);
+    let snapshot = operator.snapshot().unwrap();
+    assert!(snapshot.len() > 300 << 20);
+    let mut restored = OperatorComponent::bundled().unwrap().restore(&options, &snapshot, Instant(0)).unwrap();
+    assert_eq!(restored.stats().unwrap().restored, 300);
+    push(&mut operator, 300);
+    let error = operator.snapshot().unwrap_err();
+    assert!(matches!(error, OperatorError::OutOfMemory(_)), "{error}");
+    let asked: Vec<Answer> =
+        (operator.take_requests().iter()).map(|request| Answer::rows(request, Rows::from("row"), Instant(0))).collect();
+    operator.mailbox().put(asked);
+    let mut left = 0;
+    while left < 600 {
+        left += operator.poll(100, 1 << 20, Instant(0)).unwrap().outputs.len();
+    }
+    assert_eq!(operator.stats().unwrap().emitted, 600);
+}

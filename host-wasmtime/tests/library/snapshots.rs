@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures::StreamExt;
+use futures::{StreamExt, stream};
 use lookaside::{
     Driver, Element, EventTime, Input, Instant, OperatorComponent, OperatorError, Options, Order, Outcome, Record,
     Rows, lookup,
@@ -74,31 +74,32 @@ async fn a_running_driver_gives_snapshots_that_lose_nothing_and_double_nothing()
         };
         let driver = Driver::with_component(&component, &options, provider()).unwrap();
         // Slow enough to be under way when it is asked.
-        let input = records(300).chunks(3).then(async |chunk| {
+        let input = stream::iter(elements()).chunks(3).then(async |chunk| {
             tokio::time::sleep(Duration::from_millis(1)).await;
-            chunk.into_iter().map(Input::from).collect::<Vec<_>>()
+            chunk
         });
         let mut joined = driver.enrich_chunks(input);
         let handle = joined.handle();
         let mut got = Vec::new();
         let mut snapshots = Vec::new();
         while let Some(batch) = joined.next_batch().await.unwrap() {
-            got.extend(batch.iter().map(payload));
+            got.extend(batch.iter().map(label));
             if snapshots.len() < 10
-                && let Some(snapshot) = handle.snapshot().await
+                && let Some(snapshot) = handle.snapshot().await.unwrap()
             {
                 assert!(snapshot.emitted >= got.len() as u64 && snapshot.accepted >= snapshot.emitted, "{order:?}");
                 snapshots.push(snapshot);
             }
         }
         assert!(snapshots.iter().any(|snapshot| snapshot.accepted > snapshot.emitted && snapshot.accepted < 300));
-        assert_eq!(handle.snapshot().await, None, "the run has ended");
+        assert_eq!(handle.snapshot().await.unwrap(), None, "the run has ended");
         for snapshot in snapshots {
             let driver = Driver::restore(&component, &options, &snapshot.state, provider()).unwrap();
-            let again = collect(driver, records(300).skip(snapshot.accepted as usize)).await;
+            let rest = elements().into_iter().skip(snapshot.accepted as usize);
+            let again: Vec<_> = driver.enrich(stream::iter(rest)).into_stream().collect().await;
             let mut all = got[..snapshot.emitted as usize].to_vec();
-            all.extend(again.into_iter().map(|joined| String::from_utf8(joined.record.payload.into()).unwrap()));
-            let mut expected: Vec<_> = (0..300).map(|number| format!("payload {number}")).collect();
+            all.extend(again.into_iter().map(|element| label(element.unwrap())));
+            let mut expected: Vec<_> = elements().into_iter().map(label_of_input).collect();
             if order != Order::Ordered {
                 all.sort_unstable();
                 expected.sort_unstable();
@@ -108,9 +109,35 @@ async fn a_running_driver_gives_snapshots_that_lose_nothing_and_double_nothing()
     }
 }
 
-fn payload(element: Element) -> String {
+/// Records with watermarks and statuses between them.
+fn elements() -> Vec<Input> {
+    let mut elements = Vec::new();
+    for number in 0..300 {
+        elements.push(Record::new(number.to_string(), number.to_string()).into());
+        match number % 10 {
+            3 => elements.push(Input::Watermark(EventTime(number))),
+            8 => elements.push(Input::Idle(number % 20 == 8)),
+            _ => {}
+        }
+    }
+    elements
+}
+
+fn label(element: Element) -> String {
     match element {
         Element::Joined(joined) => String::from_utf8(joined.record.payload.into()).unwrap(),
-        other => panic!("only records were given, and {other:?} came"),
+        Element::Watermark(EventTime(time)) => format!("watermark {time}"),
+        Element::Idle => "idle".to_owned(),
+        Element::Active => "active".to_owned(),
+        Element::Dropped => panic!("nothing is dropped"),
+    }
+}
+
+fn label_of_input(input: Input) -> String {
+    match input {
+        Input::Record(record) => String::from_utf8(record.payload.into()).unwrap(),
+        Input::Watermark(EventTime(time)) => format!("watermark {time}"),
+        Input::Idle(idle) => if idle { "idle" } else { "active" }.to_owned(),
+        Input::Records(_) => panic!("records come one by one"),
     }
 }

@@ -29,6 +29,7 @@ fn refusal(error: OperatorError) -> Refusal {
     match error {
         OperatorError::LookupFailed(failed) => Refusal::Failed(*failed),
         OperatorError::Spent(_) => Refusal::Spent,
+        OperatorError::OutOfMemory { .. } => Refusal::Other(error.to_string()),
     }
 }
 

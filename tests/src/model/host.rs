@@ -35,7 +35,7 @@ impl Model {
     fn push_barrier(&mut self, what: What, now: Instant) -> Result<(), Refusal> {
         self.now = self.now.max(now);
         self.may_take()?;
-        if !self.has_room(None) {
+        if !self.has_room_for_barrier(&what) {
             return Err(Refusal::Full);
         }
         self.accept_barrier(what);

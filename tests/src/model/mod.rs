@@ -135,7 +135,8 @@ impl Model {
         let used = if key_ordered { records } else { self.elements.len() };
         let has_slot = used < self.options.capacity.get() as usize;
         match (record, self.options.max_bytes) {
-            (None, _) => key_ordered || has_slot,
+            (None, _) if key_ordered => self.elements.len() - records < self.options.capacity.get() as usize,
+            (None, _) => has_slot,
             (Some(record), Some(max)) => has_slot && (records == 0 || self.held() + bytes_of(record) <= max),
             (Some(_), None) => has_slot,
         }
@@ -160,6 +161,16 @@ impl Model {
             InFlight { record, state, attempt: 0, lookups: 0, missed: false, deadline, deadline_order: 0, last_error };
         self.elements.push(InQueue { arrival, accepted_at: self.now, what: What::Record(Box::new(in_flight)) });
         self.start_what_may();
+    }
+
+    /// Whether there is room for a watermark or status, or it needs none.
+    fn has_room_for_barrier(&self, what: &What) -> bool {
+        let merges = self.options.order == Order::KeyOrdered
+            && matches!(
+                (what, self.elements.last()),
+                (What::Watermark(_), Some(InQueue { what: What::Watermark(_), .. }))
+            );
+        merges || self.has_room(None)
     }
 
     fn accept_barrier(&mut self, what: What) {
@@ -326,7 +337,7 @@ impl Model {
                     self.backlog.remove(0);
                     self.accept_record(record);
                 }
-                Saved::Watermark(time) if self.has_room(None) => {
+                Saved::Watermark(time) if self.has_room_for_barrier(&What::Watermark(time)) => {
                     self.backlog.remove(0);
                     self.accept_barrier(What::Watermark(time));
                 }

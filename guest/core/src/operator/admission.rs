@@ -34,7 +34,7 @@ impl Operator {
         if self.input_ended {
             return Err(PushError::AfterEnd);
         }
-        if !self.backlog.is_empty() || !self.has_room_for(1, || record.held_bytes()) {
+        if !self.backlog.is_empty() || !self.has_room_for(1, || record.held_bytes()) || !self.groups.has_place() {
             return Err(PushError::Full(Some(Box::new(record))));
         }
         self.counters.accepted += 1;
@@ -72,6 +72,9 @@ impl Operator {
             let held = Held { batch, row: taken as u32 };
             // Where not all of them fit, one still may.
             let Some(count) = [alike, 1].into_iter().find(|&count| self.fits(held, count, has_key)) else { break };
+            if !self.groups.has_place() {
+                break;
+            }
             let count = self.admit_group(held, has_key, count);
             self.counters.accepted += u64::from(count);
             taken += count as usize;
@@ -81,7 +84,8 @@ impl Operator {
     }
 
     /// How many more elements the capacity has room for; [`Options::max_bytes`](crate::Options::max_bytes)
-    /// may let in fewer. Key-ordered, watermarks and statuses need none.
+    /// may let in fewer. Key-ordered, watermarks and statuses need none, and there are as many of them at most as the
+    /// capacity says.
     #[must_use]
     pub fn room(&self) -> u32 {
         if !self.backlog.is_empty() {
@@ -96,11 +100,11 @@ impl Operator {
         if self.input_ended {
             return Err(PushError::AfterEnd);
         }
-        if !self.backlog.is_empty() || !self.has_room_for_barrier() {
-            return Err(PushError::Full(None));
+        if self.backlog.is_empty() && (self.merges(kind) || self.has_room_for_barrier()) {
+            self.admit_barrier(kind);
+            return Ok(());
         }
-        self.admit_barrier(kind);
-        Ok(())
+        Err(PushError::Full(None))
     }
 
     /// Takes restored elements into flight, in order, as far as there is room.
@@ -108,9 +112,9 @@ impl Operator {
         while let Some(element) = self.backlog.front() {
             let has_room = match element {
                 SavedElement::Record(record) => self.has_room_for(1, || record.held_bytes()),
-                SavedElement::Barrier(_) => self.has_room_for_barrier(),
+                SavedElement::Barrier(kind) => self.merges(*kind) || self.has_room_for_barrier(),
             };
-            if !has_room {
+            if !has_room || !self.groups.has_place() {
                 return;
             }
             match self.backlog.pop_front() {
@@ -189,11 +193,10 @@ impl Operator {
     }
 
     fn admit_barrier(&mut self, kind: BarrierKind) {
-        // They take no slot there, so that nothing else bounds how many wait behind a slow record.
-        if let (Order::KeyOrdered, BarrierKind::Watermark(time)) = (self.options.order, kind)
-            && self.queue.merge_watermark(time)
+        if let BarrierKind::Watermark(time) = kind
+            && self.merges(kind)
         {
-            return;
+            return self.queue.merge_watermark(time);
         }
         self.queued_barriers += 1;
         let arrival = self.arrive(1);
@@ -221,8 +224,19 @@ impl Operator {
         (self.queued_records == 0 && count == 1) || self.queued_bytes + bytes() <= max_bytes
     }
 
+    /// Whether a barrier becomes one with the last element, which is a watermark: key-ordered, where it takes no slot.
+    fn merges(&self, kind: BarrierKind) -> bool {
+        let is_watermark = matches!(kind, BarrierKind::Watermark(_));
+        is_watermark && self.options.order == Order::KeyOrdered && self.queue.ends_with_watermark()
+    }
+
+    /// Key-ordered they take no slot of the records', and have as many of their own.
     fn has_room_for_barrier(&self) -> bool {
-        self.options.order == Order::KeyOrdered || self.slots_used() < self.options.capacity.get() as usize
+        let used = match self.options.order {
+            Order::KeyOrdered => self.queued_barriers,
+            Order::Ordered | Order::Unordered => self.slots_used(),
+        };
+        used < self.options.capacity.get() as usize
     }
 
     /// The part of the capacity that is taken.

@@ -50,10 +50,20 @@ impl Operator {
         self.first_queued(usize::MAX)
     }
 
+    /// As [`Self::queued`]; none if there is no memory for it.
+    pub(super) fn try_queued(&self) -> Option<Vec<Queued<'_>>> {
+        let mut list = Vec::new();
+        list.try_reserve_exact(self.groups.len() + self.queued_barriers + 1).ok()?;
+        Some(self.fill(list.into(), usize::MAX))
+    }
+
     /// The first `max` groups and barriers in the queue. Costs a look at each, and memory for those.
     pub(super) fn first_queued(&self, max: usize) -> Vec<Queued<'_>> {
-        // A heap: it makes a far smaller component than a general sort.
-        let mut heap = BinaryHeap::new();
+        self.fill(BinaryHeap::new(), max)
+    }
+
+    /// A heap: it makes a far smaller component than a general sort.
+    fn fill<'a>(&'a self, mut heap: BinaryHeap<ByArrival<'a>>, max: usize) -> Vec<Queued<'a>> {
         let mut add = |queued| {
             heap.push(ByArrival(queued));
             if heap.len() > max {

@@ -13,12 +13,27 @@ impl Operator {
     ///
     /// # Errors
     ///
-    /// [`OperatorError::Spent`] once it failed: restore the snapshot before that.
+    /// [`OperatorError::Spent`] once it failed: restore the snapshot before that. [`OperatorError::OutOfMemory`] if there
+    /// is no memory for it.
     pub fn snapshot(&self) -> Result<Vec<u8>, OperatorError> {
         self.check()?;
-        let queued = self.queued();
         let elements = self.queued_records + self.queued_barriers + self.backlog.len();
-        let mut writer = SnapshotWriter::new(self.options.order, elements);
+        let order = self.options.order;
+        let Some(queued) = self.try_queued() else {
+            return Err(OperatorError::OutOfMemory { bytes: self.stats().held_bytes });
+        };
+        let mut counted = SnapshotWriter::count(order, elements);
+        self.write_elements(&queued, &mut counted);
+        let bytes = counted.len();
+        let Some(mut writer) = SnapshotWriter::new(order, elements, bytes) else {
+            return Err(OperatorError::OutOfMemory { bytes });
+        };
+        self.write_elements(&queued, &mut writer);
+        Ok(writer.finish())
+    }
+
+    #[inline(never)]
+    fn write_elements(&self, queued: &[Queued<'_>], writer: &mut SnapshotWriter) {
         for element in queued {
             match element {
                 Queued::Group(group) => {
@@ -33,7 +48,6 @@ impl Operator {
                 SavedElement::Barrier(kind) => writer.barrier(*kind),
             }
         }
-        Ok(writer.finish())
     }
 
     /// An operator that goes on where `snapshot` left off.

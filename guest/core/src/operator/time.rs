@@ -52,6 +52,12 @@ impl Operator {
         deadline.into_iter().chain(retry).min()
     }
 
+    /// Whether [`Self::advance`] to `now` would end something: hand over all answers that have arrived before.
+    pub fn is_due(&mut self, now: Instant) -> bool {
+        let now = self.now.max(now);
+        self.wake_at().is_some_and(|wake_at| wake_at <= now)
+    }
+
     /// Takes `now` over, unless it lies in the past.
     pub(super) fn see(&mut self, now: Instant) {
         self.now = self.now.max(now);

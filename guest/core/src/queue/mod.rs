@@ -76,11 +76,15 @@ impl StreamElementQueue {
         }
     }
 
-    /// Merges a watermark into the one right before it, if nothing came between them; says whether there is one.
-    pub(crate) fn merge_watermark(&mut self, time: EventTime) -> bool {
-        match self {
-            Self::Ordered(_) => false,
-            Self::Segmented(queue) => queue.merge_watermark(time),
+    /// Whether its last element is a watermark; ordered, nobody asks.
+    pub(crate) fn ends_with_watermark(&self) -> bool {
+        matches!(self, Self::Segmented(queue) if queue.ends_with_watermark())
+    }
+
+    /// Merges a watermark into the one that it ends with.
+    pub(crate) fn merge_watermark(&mut self, time: EventTime) {
+        if let Self::Segmented(queue) = self {
+            queue.merge_watermark(time);
         }
     }
 

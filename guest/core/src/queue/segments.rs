@@ -45,11 +45,16 @@ impl SegmentedQueue {
         self.segments[last].barriers.push_back(barrier);
     }
 
-    pub(super) fn merge_watermark(&mut self, time: EventTime) -> bool {
+    pub(super) fn ends_with_watermark(&self) -> bool {
+        let last = self.segments.back().and_then(|run| run.barriers.back());
+        matches!(last, Some(Barrier { kind: BarrierKind::Watermark(_), .. }))
+    }
+
+    pub(super) fn merge_watermark(&mut self, time: EventTime) {
         let last = self.segments.back_mut().and_then(|run| run.barriers.back_mut());
-        let Some(Barrier { kind: BarrierKind::Watermark(last), .. }) = last else { return false };
-        *last = time.max(*last);
-        true
+        if let Some(Barrier { kind: BarrierKind::Watermark(last), .. }) = last {
+            *last = time.max(*last);
+        }
     }
 
     pub(super) fn group_done(&mut self, slot: Slot, group: &Group) {
