@@ -45,6 +45,6 @@ pub struct InFlight {
     pub deadline: Option<Instant>,
     /// How it ended, once it did.
     pub outcome: Option<Outcome>,
-    /// What the last failed attempt said.
+    /// What the last failed attempt said; of a long text the first 256 bytes.
     pub last_error: Option<String>,
 }

@@ -84,6 +84,6 @@ stats! {
     lookups_in_flight = "lookups-in-flight",
     /// Gauge: restored elements, of any kind, that wait for room.
     backlog = "backlog",
-    /// Gauge: bytes of keys, payloads and rows held.
+    /// Gauge: bytes of keys, payloads and rows held, and four for each row of a record after its first.
     held_bytes = "held-bytes",
 }

@@ -145,7 +145,10 @@ impl Model {
     fn held(&self) -> u64 {
         let held = |record: &InFlight| {
             let rows = match &record.state {
-                State::Done(_, rows, _) => rows.as_slice().iter().map(|row| row.len() as u64).sum(),
+                State::Done(_, rows, _) => {
+                    let bytes: u64 = rows.as_slice().iter().map(|row| row.len() as u64).sum();
+                    bytes + 4 * rows.as_slice().len().saturating_sub(1) as u64
+                }
                 _ => 0,
             };
             bytes_of(&record.record) + rows

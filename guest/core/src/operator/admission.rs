@@ -80,6 +80,10 @@ impl Operator {
             taken += count as usize;
         }
         self.batches.release(batch, (rows - taken) as u32 + 1);
+        if taken < rows {
+            // What was refused is kept for nothing.
+            self.compact_where_worth_it();
+        }
         Ok(taken)
     }
 

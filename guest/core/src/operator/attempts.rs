@@ -21,6 +21,7 @@ use crate::{
 /// What a failed attempt said, kept once for all records that share it.
 pub(super) struct Failure {
     pub(super) error: LookupError,
+    /// Its start.
     pub(super) message: Arc<String>,
     /// The message as a row; its one user is whoever made this.
     pub(super) row: Find,
@@ -168,7 +169,7 @@ impl Operator {
     pub(super) fn keep_failure(&mut self, error: LookupError) -> Failure {
         let message = error.to_string();
         let row = self.finds.keep_message(&message);
-        Failure { error, message: Arc::new(message), row }
+        Failure { error, message: Arc::new(excerpt(message)), row }
     }
 
     /// Lets `slot`'s one record wait for another attempt, unless it had its last one.
@@ -227,6 +228,17 @@ impl Operator {
             }
         }
     }
+}
+
+/// The start of a message, which is kept for each record that failed by itself and waits for another attempt.
+fn excerpt(mut message: String) -> String {
+    const LONGEST: usize = 256;
+    if message.len() > LONGEST {
+        message.truncate(message.floor_char_boundary(LONGEST));
+        message.push_str("...");
+        message.shrink_to_fit();
+    }
+    message
 }
 
 /// The deadline of `id`'s record, if it shares another's lookup and has time left.
