@@ -9,7 +9,7 @@ use crate::{
 /// What is measured.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What the bench program is told: `operator`, `instances`, `backends` or `sweep`, with their options; or `browser`, for the
+    /// What the bench program is told: `operator`, `instances`, `edges`, `backends` or `sweep`, with their options; or `browser`, for the
     /// package in a worker of Chromium. All but the sweep where nothing is said.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
@@ -24,7 +24,7 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<(), Failure> {
     let line: Vec<&str> = arguments.arguments.iter().map(String::as_str).collect();
     let needs_servers = match line.first() {
         Some(&"operator") => line.len() == 1 || line.contains(&"w4"),
-        Some(&"instances" | &"sweep" | &"browser") => false,
+        Some(&"edges" | &"instances" | &"sweep" | &"browser") => false,
         _ => true,
     };
     if line.first() == Some(&"browser") {

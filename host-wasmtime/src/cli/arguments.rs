@@ -237,7 +237,7 @@ pub(super) struct OperatorArguments {
     #[arg(long, value_name = "FIELD")]
     order_key: Vec<FieldPaths>,
 
-    /// Lookups in flight at most; watermarks count too.
+    /// Records in flight at most, those that wait for a retry included; watermarks count too.
     #[arg(long, value_name = "RECORDS", default_value = "100", value_parser = clap::value_parser!(u32).range(1..16_777_216))]
     capacity: u32,
 

@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 /// The memory that this process has now.
-fn resident_bytes() -> anyhow::Result<usize> {
+pub(crate) fn resident_bytes() -> anyhow::Result<usize> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
     let kilobytes: usize = line.split_whitespace().next().context("no number")?.parse()?;

@@ -1,6 +1,7 @@
 //! `lookaside-bench`: measures Lookaside beside what it stands on and what it is compared with.
 
 mod backends;
+mod edges;
 mod instances;
 mod limits;
 mod meter;
@@ -28,6 +29,8 @@ struct Arguments {
 enum What {
     /// Lookups in each backend, beside what the backend itself can do.
     Backends(backends::Arguments),
+    /// Peaks, hot keys, slow records, failures that many share, and large operators.
+    Edges(edges::Arguments),
     /// What operators cost before they do anything, and what a record holds in flight.
     Instances(instances::Arguments),
     /// The operator itself: w1 to w4, through the component, the core, and the package in Node.
@@ -40,6 +43,7 @@ fn main() -> anyhow::Result<()> {
     let Arguments { what, one } = Arguments::parse();
     match what {
         Some(What::Backends(arguments)) => backends::run(&arguments),
+        Some(What::Edges(arguments)) => edges::run(&arguments),
         Some(What::Instances(arguments)) => instances::run(&arguments),
         Some(What::Operator(arguments)) => operator::run(&arguments),
         Some(What::Sweep(arguments)) => sweep::run(&arguments),
