@@ -38,7 +38,7 @@ impl Feeder {
 
     /// Returns how many elements to offer now, at most; 0 if none.
     ///
-    /// Tell [`Self::took`] what came of the offer, and ask again.
+    /// Tell [`Self::took_records`] or [`Self::took_barrier`] what came of the offer, and ask again.
     pub fn offer(&mut self, next: Option<Next>) -> u32 {
         match next {
             Some(_) if self.refused_at.is_some() => 0,
