@@ -1,6 +1,7 @@
 //! Lookaside's task runner: `cargo xtask demo`, `cargo xtask test` and the rest.
 
 mod bench;
+mod check;
 mod demo;
 mod instructions;
 mod reference;
@@ -29,6 +30,8 @@ struct Arguments {
 enum Task {
     /// Enrich real flights with real airports, and show why asynchrony pays.
     Demo,
+    /// What needs no servers, Java or browser: format, lints, unit tests, scenarios on the core; a minute or two.
+    Check,
     /// Set up and run every test there is.
     Test,
     /// Run scenario files on a host; ends with `N passed, N failed`.
@@ -52,6 +55,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Demo => demo::run_demo(),
+        Task::Check => check::run_all(),
         Task::Test => test::run_all(),
         Task::Scenarios(arguments) => scenarios::run(&arguments),
         Task::Sim(arguments) => sim::run(&arguments),

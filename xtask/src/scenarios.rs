@@ -2,13 +2,13 @@
 
 use crate::{
     setup,
-    shell::{Failure, build_and_run},
+    shell::{Failure, build_and_run, run as run_program, run_built},
 };
 
 /// What the scenario runner takes.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Which host: native, wasmtime, and after `cargo xtask web --build` node or chromium.
+    /// Which host: native, model, wasmtime, and after `cargo xtask web --build` node or chromium.
     #[arg(long)]
     pub(crate) host: String,
     /// The files; all of tests/scenarios where none is named.
@@ -17,8 +17,21 @@ pub(crate) struct Arguments {
 
 /// Runs them; fails where one does.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let files: Vec<&str> = arguments.files.iter().map(String::as_str).collect();
+    run_host(&arguments.host, &files)
+}
+
+/// Runs `files` on a host, or all there are; builds what that host needs.
+pub(crate) fn run_host(host: &str, files: &[&str]) -> Result<(), Failure> {
+    let line = [&["--host", host][..], files].concat();
+    if matches!(host, "native" | "model") {
+        // Neither has a component, nor wasmtime.
+        run_program(
+            "cargo",
+            &["build", "--quiet", "--release", "-p", "lookaside-tests", "--no-default-features", "--bins"],
+        )?;
+        return run_built("scenarios", &line);
+    }
     setup::targets()?;
-    let mut line = vec!["--host", &arguments.host];
-    line.extend(arguments.files.iter().map(String::as_str));
     build_and_run("scenarios", &line)
 }
