@@ -313,7 +313,8 @@ impl Pair {
                 let record = &joined.record;
                 let order_key = record.order_key.as_ref().map_or(0, |key| key.len());
                 bytes += record.key.as_ref().map_or(0, |key| key.len()) + order_key + record.payload.len();
-                bytes += joined.rows.as_slice().iter().map(|row| row.len()).sum::<usize>();
+                let rows = joined.rows.as_slice();
+                bytes += rows.iter().map(|row| row.len()).sum::<usize>() + 4 * rows.len().saturating_sub(1);
             }
             // An order key goes in and does not come out.
             elements.extend(match element {
