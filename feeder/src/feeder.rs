@@ -67,7 +67,7 @@ impl Feeder {
         if is_taken {
             self.room = self.room.saturating_sub(1);
         } else {
-            // One has no bytes: it is refused only if there is no room at all.
+            // One has no bytes: it is refused only if the operator has no room for anything, and tells so.
             self.room = 0;
             self.refused_at = Some(0);
         }

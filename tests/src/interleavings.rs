@@ -1,14 +1,9 @@
 //! Every interleaving of a few records: each order of push, answer, failure, deadline, retry, poll,
 //! watermark, snapshot and restore, against the naive model at every step.
 
-use std::{
-    collections::HashMap,
-    fmt::Write as _,
-    hash::{DefaultHasher, Hasher},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
-use crate::{host::Host, model::Model};
+use crate::{host::Host, model::Model, situation};
 use lookaside_core::{
     Answer, CacheOptions, Element, EventTime, FailureKind, Instant, LookupError, Operator, Options, Order, Policy,
     PollState, Record, RequestId, Retry, RetryOn, Rows,
@@ -172,21 +167,8 @@ impl World {
 
     /// Equal keys mean equal futures.
     fn key(&self) -> u64 {
-        let mut hasher = Hashed(DefaultHasher::new());
         let Self { operator, now, pushed, watermarks, restores, asked, model: _ } = self;
-        write!(hasher, "{operator:?} {now:?} {pushed} {watermarks} {restores} {asked:?}")
-            .expect("hashing does not fail");
-        hasher.0.finish()
-    }
-}
-
-/// Hashes a text as it is written.
-struct Hashed(DefaultHasher);
-
-impl std::fmt::Write for Hashed {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.write(text.as_bytes());
-        Ok(())
+        situation::hash(format_args!("{operator:?} {now:?} {pushed} {watermarks} {restores} {asked:?}"))
     }
 }
 

@@ -6,8 +6,6 @@
 
 use std::{
     collections::{HashSet, VecDeque},
-    fmt::Write as _,
-    hash::{DefaultHasher, Hasher},
     time::Duration,
 };
 
@@ -18,6 +16,8 @@ use lookaside_core::{
 };
 use lookaside_feeder::{Feeder, Next};
 
+use crate::situation;
+
 const MS: u64 = 1_000_000;
 const TIMEOUT: u64 = 10 * MS;
 
@@ -26,6 +26,8 @@ const TIMEOUT: u64 = 10 * MS;
 pub struct Bounds {
     /// Records and watermarks that the source gives: a watermark is behind every second record.
     pub records: usize,
+    /// Statuses that the source gives at the end, idle and active by turns.
+    pub statuses: usize,
     /// Elements that the operator has room for.
     pub capacity: u32,
     /// Answers that one take gives at most, as a limit of bytes does.
@@ -93,6 +95,9 @@ struct World {
     /// The answer that may come again.
     last_answer: Option<Answer>,
     repeated: usize,
+    /// Whether the turn has done anything, and how many have done nothing since one did.
+    has_acted: bool,
+    turns_for_nothing: usize,
     /// The keys of records whose rows came in time.
     found_in_time: Vec<Bytes>,
 }
@@ -115,6 +120,8 @@ impl World {
             asked: Vec::new(),
             last_answer: None,
             repeated: 0,
+            has_acted: false,
+            turns_for_nothing: 0,
             found_in_time: Vec::new(),
         }
     }
@@ -202,8 +209,8 @@ impl World {
 
     fn push(&mut self, bounds: Bounds) {
         loop {
-            let next =
-                (self.pushed < self.read).then_some(if is_record(self.pushed) { Next::Records } else { Next::Barrier });
+            let kind = if is_record(self.pushed, bounds) { Next::Records } else { Next::Barrier };
+            let next = (self.pushed < self.read).then_some(kind);
             if self.feeder.offer(next) == 0 {
                 break;
             }
@@ -213,8 +220,10 @@ impl World {
                 let key = if bounds.shared { "k".to_owned() } else { format!("k{place}") };
                 let record = Record { order_key: Some("o".into()), ..Record::new(key, place.to_string()) };
                 self.operator.push_record(record.at(EventTime(place)), self.now)
-            } else {
+            } else if self.pushed < records_and_watermarks(bounds) {
                 self.operator.push_watermark(EventTime(place), self.now)
+            } else {
+                self.operator.push_idle(self.pushed.is_multiple_of(2), self.now)
             };
             let is_taken = match pushed {
                 Ok(()) => true,
@@ -226,12 +235,14 @@ impl World {
                 _ => self.feeder.took_barrier(is_taken),
             }
             self.pushed += usize::from(is_taken);
+            self.has_acted |= is_taken;
             self.note_requests();
         }
         if self.feeder.should_end(self.pushed < self.read) {
             self.take_answers(bounds);
             self.operator.end_input(self.now).expect("nothing fails");
             self.feeder.ended();
+            self.has_acted = true;
         }
     }
 
@@ -240,6 +251,7 @@ impl World {
         if !self.is_full {
             while let Some(element) = self.operator.next_output().expect("nothing fails") {
                 self.is_full = true;
+                self.has_acted = true;
                 self.emitted += 1;
                 if let Element::Joined(joined) = element
                     && joined.outcome == Outcome::TimedOut
@@ -263,6 +275,7 @@ impl World {
                 (0..most.min(bounds.taken_at_once)).map_while(|_| self.mailbox.pop_front()).collect();
             let count = taken.len();
             took_any |= count > 0;
+            self.has_acted |= count > 0;
             for answer in taken {
                 self.operator.complete(answer, self.now).expect("nothing fails");
             }
@@ -281,8 +294,12 @@ impl World {
         let is_ready = state == PollState::Ready;
         let has_answers = took_answers && !self.mailbox.is_empty();
         if self.feeder.goes_on(self.pushed < self.read, has_answers, is_ready && !self.is_full) {
+            self.turns_for_nothing = if self.has_acted { 0 } else { self.turns_for_nothing + 1 };
+            self.has_acted = false;
+            assert!(self.turns_for_nothing < 3, "it turns for nothing: {self:?}");
             return At::Push;
         }
+        (self.turns_for_nothing, self.has_acted) = (0, false);
         let wants_input = self.feeder.is_open() && self.read - self.pushed < self.feeder.room().max(1) as usize;
         let asleep = At::Asleep { wake_at: self.operator.wake_at(), wants_room: is_ready, wants_input };
         self.at = asleep;
@@ -311,29 +328,21 @@ impl World {
 
     /// Equal keys mean equal futures.
     fn key(&self) -> u64 {
-        let mut hasher = Hashed(DefaultHasher::new());
-        write!(hasher, "{self:?}").expect("hashing does not fail");
-        hasher.0.finish()
+        situation::hash(format_args!("{self:?}"))
     }
 }
 
-/// Hashes a text as it is written.
-struct Hashed(DefaultHasher);
-
-impl std::fmt::Write for Hashed {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.write(text.as_bytes());
-        Ok(())
-    }
+/// Every third element is a watermark, up to the statuses.
+fn is_record(place: usize, bounds: Bounds) -> bool {
+    place < records_and_watermarks(bounds) && place % 3 != 2
 }
 
-/// Every third element is a watermark.
-fn is_record(place: usize) -> bool {
-    place % 3 != 2
+fn records_and_watermarks(bounds: Bounds) -> usize {
+    bounds.records + (bounds.records - 1) / 2
 }
 
 fn elements(bounds: Bounds) -> usize {
-    (0..).filter(|&place| is_record(place)).nth(bounds.records - 1).map_or(0, |last| last + 1)
+    records_and_watermarks(bounds) + bounds.statuses
 }
 
 /// Goes through all interleavings within `bounds`; says how many different situations they lead to.

@@ -319,9 +319,9 @@ impl Shared {
             let mut waiting = self.waiting.borrow_mut();
             let mut feeder = self.feeder.borrow_mut();
             let room = feeder.offer(waiting.front().map(Input::kind));
-            let now = self.clock.now();
             match waiting.front_mut() {
                 Some(input) if room > 0 => {
+                    let now = self.clock.now();
                     let is_taken = match input {
                         Input::Watermark(time) => self.operator.push_watermark(*time, now)?,
                         Input::Idle(idle) => self.operator.push_idle(*idle, now)?,

@@ -9,8 +9,8 @@ use crate::{
 /// What is measured.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What the bench program is told: `operator`, `instances`, `edges`, `backends` or `sweep`, with their options; or `browser`, for the
-    /// package in a worker of Chromium. All but the sweep where nothing is said.
+    /// What the bench program is told: `operator`, `instances`, `edges`, `backends` or `sweep`, with their options; or
+    /// `browser`, for the package in a worker of Chromium. All but the sweep where nothing is said.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }

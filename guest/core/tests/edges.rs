@@ -1,11 +1,9 @@
 //! What lies at the edges: delays without end, hot keys, peaks.
 
+mod counting;
+
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Mutex, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
@@ -15,42 +13,20 @@ use lookaside_core::{
     columns::{CompletionBatchBuilder, OutputBatchBuilder, RecordBatchBuilder},
 };
 
-/// Counts what is live, and has no memory for more than a number of bytes at once.
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
-
-// SAFETY: each call goes on to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.size() > MOST.load(Ordering::Relaxed) {
-            return std::ptr::null_mut();
-        }
-        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps to the same contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps to the same contract.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
+use counting::Counting;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Counting = Counting::new();
 
 /// One test at a time, so that each counts its own memory alone.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// An operator after `run`, with the bytes that are live more than before.
 fn live_after(options: Options, run: impl FnOnce(&mut Operator)) -> (Operator, usize) {
-    let before = LIVE.load(Ordering::Relaxed);
+    let before = ALLOCATOR.live();
     let mut operator = Operator::open(options, Instant(0)).unwrap();
     run(&mut operator);
-    (operator, LIVE.load(Ordering::Relaxed).saturating_sub(before))
+    (operator, ALLOCATOR.live().saturating_sub(before))
 }
 
 #[test]
@@ -106,12 +82,12 @@ fn a_failure_that_many_share_is_kept_once() {
         };
         let mut before = 0;
         let (_operator, live) = live_after(options, |operator| {
-            let start = LIVE.load(Ordering::Relaxed);
+            let start = ALLOCATOR.live();
             for number in 0..50_000 {
                 operator.push_record(Record::new("hot", "p"), Instant(number)).unwrap();
             }
             let asked = request(operator);
-            before = LIVE.load(Ordering::Relaxed) - start;
+            before = ALLOCATOR.live() - start;
             let error = LookupError::new(FailureKind::Unavailable, "x".repeat(1_000));
             operator.complete(Answer::failed(&asked, error, Instant(50_000)), Instant(50_000)).unwrap();
         });
@@ -238,10 +214,10 @@ fn without_memory_it_is_full_and_gives_no_snapshot_but_goes_on() {
         operator.push_record(Record::new(number.to_string(), vec![b'p'; 1_000]), Instant(0))
     };
     (0..5_000).for_each(|number| push(&mut operator, number).unwrap());
-    MOST.store(1 << 20, Ordering::Relaxed);
+    ALLOCATOR.most.store(1 << 20, Ordering::Relaxed);
     let snapshot = operator.snapshot();
     let refused = (5_000..100_000).find_map(|number| push(&mut operator, number).err());
-    MOST.store(usize::MAX, Ordering::Relaxed);
+    ALLOCATOR.most.store(usize::MAX, Ordering::Relaxed);
     assert!(matches!(snapshot, Err(OperatorError::OutOfMemory { bytes: 5_000_000.. })), "{snapshot:?}");
     assert!(matches!(refused, Some(PushError::Full(Some(_)))), "{refused:?}");
     let before = operator.stats().in_flight;

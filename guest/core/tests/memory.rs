@@ -3,12 +3,11 @@
 //!
 //! A program of its own: its allocator counts.
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
-};
+mod counting;
 
+use std::time::Duration;
+
+use counting::Counting;
 use fastrand::Rng;
 use lookaside_core::{
     Answer, CacheOptions, EventTime, FailureKind, Instant, LookupError, Operator, Options, Order, Policy, RequestId,
@@ -27,27 +26,8 @@ const FIXED: u64 = 4 << 20;
 
 const STEPS: usize = 60;
 
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: each call goes on to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps to the same contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps to the same contract.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: Counting = Counting::new();
 
 /// A run made up from a seed.
 struct Run {
@@ -123,7 +103,7 @@ impl Run {
         let mut rng = Rng::with_seed(seed);
         let shape = Shape::of(&mut rng);
         let asked = Vec::with_capacity(200_000);
-        let before = LIVE.load(Ordering::Relaxed);
+        let before = ALLOCATOR.live();
         let operator = Operator::open(shape.options(), Instant(0)).expect("options that can be used");
         Self { rng, operator, now: 0, pushed: 0, asked, shape, before, peak: 0 }
     }
@@ -208,7 +188,7 @@ impl Run {
 
     /// What is live of the operator.
     fn live(&self) -> u64 {
-        LIVE.load(Ordering::Relaxed).saturating_sub(self.before) as u64
+        ALLOCATOR.live().saturating_sub(self.before) as u64
     }
 
     /// How much is live of what may be; 1 is all of it.

@@ -28,6 +28,7 @@ const LARGE: &[Bounds] = &[
 const LOOP: &[mailbox_loop::Bounds] = {
     const PLAIN: mailbox_loop::Bounds = mailbox_loop::Bounds {
         records: 3,
+        statuses: 0,
         capacity: 2,
         taken_at_once: 1,
         repeated: 2,
@@ -37,6 +38,7 @@ const LOOP: &[mailbox_loop::Bounds] = {
     };
     &[
         PLAIN,
+        mailbox_loop::Bounds { records: 2, statuses: 4, repeated: 0, ..PLAIN },
         mailbox_loop::Bounds { taken_at_once: 100, ..PLAIN },
         mailbox_loop::Bounds { records: 2, times_out: true, ..PLAIN },
         mailbox_loop::Bounds { records: 2, failures: true, ..PLAIN },

@@ -132,10 +132,14 @@ impl Model {
     fn has_room(&self, record: Option<&Record>) -> bool {
         let key_ordered = self.options.order == Order::KeyOrdered;
         let records = self.records().count();
-        let used = if key_ordered { records } else { self.elements.len() };
-        let has_slot = used < self.options.capacity.get() as usize;
+        let capacity = self.options.capacity.get() as usize;
+        // Key-ordered, barriers have as many places of their own; while those are taken, nothing is taken.
+        let has_slot = match key_ordered {
+            true => records < capacity && self.elements.len() - records < capacity,
+            false => self.elements.len() < capacity,
+        };
         match (record, self.options.max_bytes) {
-            (None, _) if key_ordered => self.elements.len() - records < self.options.capacity.get() as usize,
+            (None, _) if key_ordered => self.elements.len() - records < capacity,
             (None, _) => has_slot,
             (Some(record), Some(max)) => has_slot && (records == 0 || self.held() + bytes_of(record) <= max),
             (Some(_), None) => has_slot,

@@ -88,8 +88,8 @@ impl Operator {
     }
 
     /// How many more elements the capacity has room for; [`Options::max_bytes`](crate::Options::max_bytes)
-    /// may let in fewer. Key-ordered, watermarks and statuses need none, and there are as many of them at most as the
-    /// capacity says.
+    /// may let in fewer. Key-ordered, watermarks and statuses need none; if there are as many of them as
+    /// the capacity says, nothing more is taken until one leaves.
     #[must_use]
     pub fn room(&self) -> u32 {
         if !self.backlog.is_empty() {
@@ -245,10 +245,12 @@ impl Operator {
 
     /// The part of the capacity that is taken.
     fn slots_used(&self) -> usize {
-        let barriers = match self.options.order {
-            Order::KeyOrdered => 0,
-            Order::Ordered | Order::Unordered => self.queued_barriers,
-        };
-        self.queued_records + barriers
+        let capacity = self.options.capacity.get() as usize;
+        match self.options.order {
+            Order::Ordered | Order::Unordered => self.queued_records + self.queued_barriers,
+            Order::KeyOrdered if self.queued_barriers < capacity => self.queued_records,
+            // A host that is refused a barrier must not be told of room, or it would offer it again at once.
+            Order::KeyOrdered => capacity,
+        }
     }
 }
